@@ -1,0 +1,36 @@
+"""Detent: a coding agent for the terminal and a Python library. Every step holds.
+
+Names are loaded on first use, so that `import detent` costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from detent.types.version import VERSION as __version__
+
+__all__ = ["Hooks", "Options", "Session", "TurnSummary", "__version__", "query", "run", "tool"]
+
+if TYPE_CHECKING:
+    from detent.sdk.custom_tools import tool
+    from detent.sdk.hooks import Hooks
+    from detent.sdk.options import Options
+    from detent.sdk.query import query, run
+    from detent.sdk.session import Session
+    from detent.sdk.summary import TurnSummary
+
+_HOMES = {
+    "Hooks": "detent.sdk.hooks",
+    "Options": "detent.sdk.options",
+    "Session": "detent.sdk.session",
+    "TurnSummary": "detent.sdk.summary",
+    "query": "detent.sdk.query",
+    "run": "detent.sdk.query",
+    "tool": "detent.sdk.custom_tools",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'detent' has no attribute {name!r}")

@@ -1,0 +1,138 @@
+"""Settings files: user, project, local, flag; ours and Claude Code's side by side.
+
+Strict JSON. A fault is named with file and line, and never widens anything. What a project's own
+files may decide is limited until the user trusts the folder.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from detent.types.codec import decode_object
+from detent.types.errors import BadInput
+
+
+class Source(Struct, frozen=True):
+    name: str
+    path: str
+    values: dict[str, Any]
+    is_project: bool
+
+
+class Settings(Struct, frozen=True):
+    """The merged view: scalars of the strongest source, lists of all."""
+
+    model: str = ""
+    fallback_models: tuple[str, ...] = ()
+    mode: str = ""
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
+    idle_timeout: float | None = None
+    request_timeout: float | None = None
+    max_tool_concurrency: int | None = None
+    notices: tuple[str, ...] = ()
+
+
+def places(cwd: str, home: str, user_home: str) -> list[tuple[str, str, bool]]:
+    """Weakest first: (name, path, is project). Ours comes after theirs, so that ours wins."""
+    return [
+        ("user", os.path.join(user_home, ".claude", "settings.json"), False),
+        ("user", os.path.join(home, "settings.json"), False),
+        ("project", os.path.join(cwd, ".claude", "settings.json"), True),
+        ("project", os.path.join(cwd, ".detent", "settings.json"), True),
+        ("local", os.path.join(cwd, ".claude", "settings.local.json"), True),
+        ("local", os.path.join(cwd, ".detent", "settings.local.json"), True),
+    ]
+
+
+def load_sources(
+    cwd: str, home: str, user_home: str, wanted: Sequence[str], extra: Mapping[str, Any] | None
+) -> list[Source]:
+    sources = []
+    for name, path, is_project in places(cwd, home, user_home):
+        if name not in wanted:
+            continue
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+        if data.strip():
+            sources.append(Source(name, path, decode_object(data, path), is_project))
+    if extra:
+        sources.append(Source("flag", "--settings", dict(extra), False))
+    return sources
+
+
+def merge(sources: Sequence[Source], *, trusted: bool) -> Settings:
+    merged = Settings()
+    for source in sources:
+        merged = _merged(merged, source, trusted=trusted)
+    return merged
+
+
+def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
+    values, name = source.values, source.path
+    permissions = _table(values, "permissions", name)
+    may_widen = trusted or not source.is_project
+    allow = _texts(permissions, "allow", name)
+    directories = _texts(permissions, "additionalDirectories", name)
+    notices = old.notices
+    if not may_widen and (allow or directories):
+        note = f"{name}: its allow rules are ignored until you trust this folder (--trust)"
+        notices, allow, directories = (*notices, note), (), ()
+    fallback = values.get("fallbackModel", ())
+    mode = _text(permissions, "defaultMode", name) if may_widen else ""
+    return Settings(
+        model=_text(values, "model", name) or old.model,
+        fallback_models=tuple([fallback] if isinstance(fallback, str) else fallback)
+        or old.fallback_models,
+        mode=mode or old.mode,
+        allow=(*old.allow, *allow),
+        ask=(*old.ask, *_texts(permissions, "ask", name)),
+        deny=(*old.deny, *_texts(permissions, "deny", name)),
+        directories=(*old.directories, *directories),
+        idle_timeout=_number(values, "idleTimeout", name, old.idle_timeout),
+        request_timeout=_number(values, "requestTimeout", name, old.request_timeout),
+        max_tool_concurrency=_whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
+        notices=notices,
+    )
+
+
+def _table(values: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
+    value = values.get(key, {})
+    if not isinstance(value, dict):
+        raise BadInput(f"{name}: {key} must be an object")
+    return value
+
+
+def _text(values: Mapping[str, Any], key: str, name: str) -> str:
+    value = values.get(key, "")
+    if not isinstance(value, str):
+        raise BadInput(f"{name}: {key} must be a string")
+    return value
+
+
+def _texts(values: Mapping[str, Any], key: str, name: str) -> tuple[str, ...]:
+    value = values.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise BadInput(f"{name}: permissions.{key} must be a list of strings")
+    return tuple(value)
+
+
+def _number(values: Mapping[str, Any], key: str, name: str, default: float | None) -> float | None:
+    value = values.get(key, default)
+    if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
+        raise BadInput(f"{name}: {key} must be a number")
+    return value
+
+
+def _whole(values: Mapping[str, Any], key: str, name: str, default: int | None) -> int | None:
+    value = _number(values, key, name, default)
+    return None if value is None else int(value)

@@ -1,0 +1,113 @@
+"""Tools that a plugin's manifest declares: a program that gets the arguments on its stdin.
+
+`.claude-plugin/plugin.json` (or `plugin.json`) with
+`{"name": …, "tools": [{"name", "description", "inputSchema", "command", "requiredPermission"}]}`.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from detent.ports import BadArguments, Desk
+from detent.types.codec import decode_object, encode
+from detent.types.effects import Connects, Effect, Reads
+from detent.types.errors import BadInput
+from detent.types.messages import ToolSpec
+from detent.types.outcomes import Cut, Failed, Outcome, done
+
+TIMEOUT = 120.0
+MOST_OUTPUT = 1_000_000
+
+
+class Declared(Struct, frozen=True):
+    """One entry of a manifest's `tools`."""
+
+    name: str
+    command: str | list[str]
+    description: str = ""
+    inputSchema: dict[str, Any] = {"type": "object"}
+    args: list[str] = []
+    requiredPermission: str = ""
+
+
+class PluginTool:
+    timeout: float | None = TIMEOUT
+
+    def __init__(self, plugin: str, folder: str, declared: Declared) -> None:
+        schema = msgspec.Raw(encode(declared.inputSchema))
+        self.spec = ToolSpec(declared.name, declared.description, schema)
+        self._plugin = plugin
+        self._folder = folder
+        self._declared = declared
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        try:
+            given = msgspec.json.decode(arguments or "{}")
+        except msgspec.DecodeError as error:
+            raise BadArguments(f"{self.spec.name}: not valid JSON ({error}).") from None
+        required = self._declared.inputSchema.get("required", [])
+        missing = [name for name in required if not isinstance(given, dict) or name not in given]
+        if not isinstance(given, dict) or missing:
+            raise BadArguments(f"{self.spec.name}: send an object with {', '.join(required)}.")
+        return given
+
+    def effects(self, args: dict[str, Any], cwd: str) -> tuple[Effect, ...]:
+        """A foreign program may do anything, unless its manifest says that it only reads."""
+        if self._declared.requiredPermission == "read-only":
+            return (Reads(cwd),)
+        return (Connects("*"),)
+
+    async def run(self, args: dict[str, Any], desk: Desk) -> Outcome:
+        output: list[bytes] = []
+        environment = {
+            "DETENT_PLUGIN_ID": self._plugin,
+            "DETENT_TOOL_NAME": self.spec.name,
+            "CLAWD_PLUGIN_ID": self._plugin,
+            "CLAWD_TOOL_NAME": self.spec.name,
+            "CLAUDE_PLUGIN_ROOT": self._folder,
+        }
+        finished = await desk.host.run(
+            self._argv(),
+            cwd=desk.cwd,
+            timeout=TIMEOUT,
+            output=lambda data: output.append(data) if len(output) < MOST_OUTPUT else None,
+            stdin=encode(args),
+            env=environment,
+        )
+        text = b"".join(output).decode(errors="replace").rstrip("\n")
+        if finished.timed_out:
+            return Cut(f"timed out after {TIMEOUT:g} s", text)
+        if finished.exit_code:
+            return Failed(f"{text}\nExit code {finished.exit_code}".strip())
+        return done(text)
+
+    def _argv(self) -> list[str]:
+        command = self._declared.command
+        words = [command] if isinstance(command, str) else list(command)
+        program = words[0].replace("${CLAUDE_PLUGIN_ROOT}", self._folder)
+        beside = os.path.join(self._folder, program)
+        return [beside if os.path.exists(beside) else program, *words[1:], *self._declared.args]
+
+
+def plugin_tools(folders: Sequence[str]) -> list[PluginTool]:
+    return [tool for folder in folders for tool in _of(os.path.abspath(folder))]
+
+
+def _of(folder: str) -> list[PluginTool]:
+    for place in (".claude-plugin/plugin.json", "plugin.json"):
+        path = os.path.join(folder, place)
+        if os.path.exists(path):
+            break
+    else:
+        raise BadInput(f"{folder}: there is no .claude-plugin/plugin.json")
+    with open(path, "rb") as file:
+        manifest = decode_object(file.read(), path)
+    try:
+        tools = msgspec.convert(manifest.get("tools", []), list[Declared])
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{path}: tools: {error}") from None
+    name = str(manifest.get("name", os.path.basename(folder)))
+    return [PluginTool(name, folder, declared) for declared in tools]

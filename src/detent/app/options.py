@@ -1,0 +1,65 @@
+"""Everything a caller may set about a session, with defaults that work."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from detent.app.recorder import Observer
+from detent.gate.hooks import HookSet
+from detent.loop.stages import Trace, no_trace
+from detent.ports import Approver, Clock, Host, Model, Tool, Toolbox
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    model: str | Model = ""
+    """`PROVIDER/NAME`, an alias, `scripted:FILE`, or an object of your own."""
+    fallback_models: tuple[str, ...] = ()
+    cwd: str = ""
+    """Empty is the current folder."""
+    add_dirs: tuple[str, ...] = ()
+
+    tools: Sequence[str] | None = None
+    """Names of the built-in tools to offer; None is all of them."""
+    custom_tools: Sequence[Tool] = ()
+    toolbox: Toolbox | None = None
+    """Replaces every tool: the seam for a static executor."""
+    plugin_dirs: tuple[str, ...] = ()
+
+    permission_mode: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    approver: Approver | None = None
+    """None denies whatever would have to be asked."""
+    hooks: HookSet = HookSet()
+    trust: bool = False
+    """Honour what the project's own settings allow."""
+
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+    override_system_prompt: str = ""
+
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    max_tool_calls: int | None = None
+    max_seconds: float | None = None
+    max_budget_usd: float | None = None
+    max_output_tokens: int | None = None
+    max_tool_concurrency: int = 10
+    raise_on_limit: bool = False
+
+    session_id: str = ""
+    resume: str = ""
+    """Id of a session, or the beginning of one."""
+    continue_newest: bool = False
+    fork: bool = False
+    persist: bool = True
+
+    settings: Mapping[str, Any] | None = None
+    setting_sources: Sequence[str] = ("user", "project", "local")
+    environ: Mapping[str, str] | None = None
+    """None is the process's own."""
+    host: Host | None = None
+    clock: Clock | None = None
+    observers: Sequence[Observer] = ()
+    trace: Trace = no_trace

@@ -1,0 +1,189 @@
+"""The composition root: options in, a working session out. The one place that knows everybody."""
+
+import os
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from detent.app.approvers import DenyingApprover
+from detent.app.clock import SystemClock
+from detent.app.config import Settings, load_sources, merge
+from detent.app.desk import DeskMaker
+from detent.app.inbox import Queue
+from detent.app.journal import Journal, open_journal, opening
+from detent.app.models import open_model, price_of
+from detent.app.options import Options
+from detent.app.recorder import Recorder
+from detent.app.surroundings import look_around
+from detent.context.conversation import Conversation
+from detent.context.prompt import build_prompt
+from detent.gate.gate import Gatekeeper, RuleSet
+from detent.gate.modes import Workspace, parse_mode
+from detent.gate.rules import Rule, parse_rule
+from detent.host.local import LocalHost
+from detent.loop.kit import Kit
+from detent.loop.limits import Limits
+from detent.ports import Model, Tool, Toolbox
+from detent.tools.registry import Registry, canonical_name
+from detent.types.errors import BadInput
+from detent.types.events import Notice, Switched, TurnEnded
+
+
+class Engine:
+    """A wired session: the kit of its turns, and the parts a session steers them with."""
+
+    def __init__(
+        self,
+        kit: Kit,
+        journal: Journal,
+        recorder: Recorder,
+        inbox: Queue,
+        gate: Gatekeeper,
+        open_named: Callable[[str], Model],
+    ) -> None:
+        self.kit = kit
+        self.journal = journal
+        self.recorder = recorder
+        self.inbox = inbox
+        self.gate = gate
+        self.cwd = kit.desk.cwd
+        self.notices: list[str] = list(journal.notices)
+        self._open_model = open_named
+
+    async def switch_model(self, name: str) -> None:
+        """Another model from the next turn on; the log says so."""
+        model = self._open_model(name)
+        self.kit = replace(self.kit, model=model)
+        await self.recorder.emit(Switched(model=model.name))
+
+    @property
+    def turns(self) -> int:
+        return sum(isinstance(entry, TurnEnded) for entry in self.journal.log.entries)
+
+    async def begin(self) -> None:
+        """The first entry is written with the first prompt, not before."""
+        if self.journal.is_new:
+            self.journal.is_new = False
+            await self.recorder.emit(opening(self.journal.session, self.cwd))
+
+    async def aclose(self) -> None:
+        await self.kit.model.aclose()
+        self.journal.close()
+
+
+def assemble(options: Options) -> Engine:
+    environ = os.environ if options.environ is None else options.environ
+    cwd = working_folder(options.cwd)
+    user_home = environ.get("HOME", os.path.expanduser("~"))
+    home = environ.get("DETENT_HOME") or os.path.join(user_home, ".detent")
+    sources = load_sources(cwd, home, user_home, options.setting_sources, options.settings)
+    settings = merge(sources, trusted=options.trust)
+    clock = options.clock or SystemClock()
+    rules = _rules(options, settings)
+    toolbox = options.toolbox or _toolbox(options, rules)
+    mode = parse_mode(options.permission_mode or settings.mode or "default")
+    model = open_model(options, settings, environ, clock)
+    journal = open_journal(options, cwd, home, clock.now)
+    conversation = Conversation(journal.log.entries)
+    recorder = Recorder(journal.log, conversation, options.observers)
+    roots = tuple(map(os.path.realpath, (cwd, *options.add_dirs, *settings.directories)))
+    gate = Gatekeeper(
+        Workspace(cwd, roots, user_home),
+        mode=mode,
+        rules=rules,
+        hooks=options.hooks,
+        saved=lambda: not journal.log.trouble,
+        report=lambda text: recorder.hint(Notice(text, "warning")),
+        canonical=canonical_name,
+    )
+    inbox = Queue()
+    kit = Kit(
+        model=model,
+        toolbox=toolbox,
+        gate=gate,
+        approver=options.approver or DenyingApprover(),
+        inbox=inbox,
+        clock=clock,
+        desk=DeskMaker(cwd, options.host or LocalHost(), journal.session, _for_tools(environ)),
+        conversation=conversation,
+        system=_system(options, cwd, mode, clock.now()),
+        emit=recorder.emit,
+        hint=recorder.hint,
+        limits=_limits(options, settings),
+        price=price_of,
+        trace=options.trace,
+    )
+
+    def open_named(name: str) -> Model:
+        return open_model(replace(options, model=name), settings, environ, clock)
+
+    engine = Engine(kit, journal, recorder, inbox, gate, open_named)
+    engine.notices += settings.notices
+    return engine
+
+
+def working_folder(wanted: str) -> str:
+    try:
+        folder = os.path.realpath(wanted) if wanted else os.getcwd()
+        os.scandir(folder).close()
+    except OSError as error:
+        raise BadInput(f"cannot work in {wanted or 'this folder'}: {error.strerror}") from None
+    return folder
+
+
+def _rules(options: Options, settings: Settings) -> RuleSet:
+    def parsed(*lists: tuple[str, ...]) -> tuple[Rule, ...]:
+        return tuple(parse_rule(text, canonical_name) for texts in lists for text in texts)
+
+    return RuleSet(
+        allow=parsed(options.allowed_tools, settings.allow),
+        ask=parsed(settings.ask),
+        deny=parsed(options.disallowed_tools, settings.deny),
+    )
+
+
+def _toolbox(options: Options, rules: RuleSet) -> Toolbox:
+    """A tool that is denied as a whole is not offered to the model at all."""
+    extra: list[Tool] = [*options.custom_tools]
+    if options.plugin_dirs:
+        from detent.app.extensions.plugin_tools import plugin_tools
+
+        extra += plugin_tools(options.plugin_dirs)
+    denied = {rule.tool for rule in rules.deny if not rule.what}
+    try:
+        registry = Registry(options.tools, extra)
+        if denied:
+            offered = [spec.name for spec in registry.specs() if spec.name not in denied]
+            return Registry(offered, [tool for tool in extra if tool.spec.name not in denied])
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return registry
+
+
+def _limits(options: Options, settings: Settings) -> Limits:
+    return Limits(
+        steps=options.max_turns,
+        calls=options.max_tool_calls,
+        tokens=options.max_tokens,
+        seconds=options.max_seconds,
+        dollars=options.max_budget_usd,
+        output=options.max_output_tokens,
+        concurrency=settings.max_tool_concurrency or options.max_tool_concurrency,
+    )
+
+
+def _system(options: Options, cwd: str, mode: str, now: float) -> tuple[str, ...]:
+    return build_prompt(
+        look_around(cwd, mode, now),
+        custom=options.system_prompt,
+        override=options.override_system_prompt,
+        append=options.append_system_prompt,
+    )
+
+
+def _for_tools(environ: Mapping[str, str]) -> dict[str, str]:
+    names = {
+        "BASH_DEFAULT_TIMEOUT_MS": "bash_default_timeout_ms",
+        "BASH_MAX_TIMEOUT_MS": "bash_max_timeout_ms",
+    }
+    return {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}

@@ -1,0 +1,143 @@
+"""Entries → messages. What a model sees is projected from the log, never stored.
+
+So resume, fork, rewind, crash repair and compaction are one function, and these hold for every
+log, also a damaged one: each call has exactly one result in the next user message; no result
+lacks its call; no id appears twice; roles alternate.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from detent.types.content import AssistantBlock, Call, Result, Text, UserBlock
+from detent.types.events import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    Entry,
+    Prompted,
+    Reminded,
+    Replied,
+    Rewound,
+)
+from detent.types.messages import Assistant, Message, User
+from detent.types.outcomes import Outcome, content_of, is_error
+
+NEVER_RAN = "[interrupted before it ran]"
+MAY_HAVE_RUN = "[interrupted; it may have run in part. Check before you repeat it.]"
+DUPLICATE = "[the same call id came twice in one answer; it was run once]"
+
+
+def project(entries: Sequence[Entry]) -> list[Message]:
+    """The conversation as it stands after the last entry."""
+    projection = Projection()
+    for entry in effective(entries):
+        projection.add(entry)
+    return projection.messages()
+
+
+def effective(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that still count: rewound ones dropped, compacted ones behind their summary."""
+    kept: list[Entry] = []
+    for entry in entries:
+        if isinstance(entry, Rewound):
+            kept = [earlier for earlier in kept if earlier.seq <= entry.to]
+        elif isinstance(entry, Compacted):
+            tail = [earlier for earlier in kept if earlier.seq >= entry.keeps_from]
+            kept = [entry, *tail]
+        else:
+            kept.append(entry)
+    return kept
+
+
+class Projection:
+    """The fold behind `project`, kept between steps so that a long session costs no more each."""
+
+    def __init__(self) -> None:
+        self._closed: list[Message] = []
+        self._open_calls: list[tuple[str, str]] = []
+        """Ids of the last reply's calls: as sent, and as logged."""
+        self._tail: list[UserBlock] = []
+        self._outcomes: dict[str, Outcome] = {}
+        self._started: set[str] = set()
+        self._ids: set[str] = set()
+
+    def add(self, entry: Entry) -> None:
+        match entry:
+            case Prompted(content=content):
+                self._tail += [block for block in content if not _is_blank(block)]
+            case Reminded(text=text):
+                self._tail.append(Text(text))
+            case Compacted(summary=summary):
+                self._tail.append(Text(summary))
+            case CallStarted(call_id=call_id):
+                self._started.add(call_id)
+            case CallEnded(call_id=call_id, outcome=outcome):
+                self._outcomes.setdefault(call_id, outcome)
+            case Replied():
+                self._reply(entry)
+            case _:
+                pass
+
+    def messages(self) -> list[Message]:
+        """A snapshot: calls still without an outcome get a synthetic result."""
+        pending = self._pending()
+        return [*self._closed, User(pending)] if pending else list(self._closed)
+
+    def knows_call(self, call_id: str) -> bool:
+        return call_id in self._ids
+
+    def _reply(self, entry: Replied) -> None:
+        content = tuple(self._renamed(block) for block in entry.content if not _is_blank(block))
+        if not content:
+            return
+        pending = self._pending()
+        if pending:
+            self._closed.append(User(pending))
+        elif not self._closed:
+            self._closed.append(User((Text("(the conversation begins with an answer)"),)))
+        self._forget_answered()
+        if self._closed and isinstance(self._closed[-1], Assistant):
+            # Two answers with nothing between them: one message, so that roles alternate.
+            content = (*self._closed.pop().content, *content)
+        self._closed.append(Assistant(content, entry.model))
+        sent = [block.id for block in content if isinstance(block, Call)]
+        logged = [block.id for block in entry.content if isinstance(block, Call)]
+        self._open_calls = list(zip(sent[-len(logged) :] if logged else [], logged, strict=True))
+
+    def _renamed(self, block: AssistantBlock) -> AssistantBlock:
+        """Providers refuse an id that comes twice in a conversation; some models repeat theirs."""
+        if not isinstance(block, Call):
+            return block
+        unique, number = block.id or "call", 2
+        while unique in self._ids:
+            unique, number = f"{block.id or 'call'}_{number}", number + 1
+        self._ids.add(unique)
+        arguments = block.arguments if block.arguments.strip() else "{}"
+        return Call(unique, block.name, arguments)
+
+    def _pending(self) -> tuple[UserBlock, ...]:
+        return (*self._results(), *self._tail)
+
+    def _results(self) -> Iterable[Result]:
+        answered: set[str] = set()
+        for sent, logged in self._open_calls:
+            outcome = self._outcomes.get(logged)
+            if logged in answered:
+                yield Result(sent, (Text(DUPLICATE),), is_error=True)
+            elif outcome is not None:
+                yield Result(sent, content_of(outcome), is_error(outcome))
+            else:
+                note = MAY_HAVE_RUN if logged in self._started else NEVER_RAN
+                yield Result(sent, (Text(note),), is_error=True)
+            answered.add(logged)
+
+    def _forget_answered(self) -> None:
+        for _, logged in self._open_calls:
+            self._outcomes.pop(logged, None)
+            self._started.discard(logged)
+        self._open_calls = []
+        self._tail = []
+
+
+def _is_blank(block: AssistantBlock | UserBlock) -> bool:
+    """An empty text block makes a history invalid for good."""
+    return isinstance(block, Text) and not block.text.strip()

@@ -1,0 +1,63 @@
+"""One path policy for every tool: real paths, workspace, secrets, protected places."""
+
+import os
+from collections.abc import Sequence
+
+_SECRET_NAMES = frozenset(
+    {".netrc", ".pgpass", ".npmrc", ".pypirc", "credentials", "id_rsa", "id_dsa", "id_ecdsa",
+     "id_ed25519", ".git-credentials"}
+)  # fmt: skip
+_SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore")
+_HARMLESS_ENV = (".env.example", ".env.sample", ".env.template")
+_PROTECTED_FOLDERS = frozenset(
+    {".git", ".claude", ".detent", ".vscode", ".idea", ".husky", ".devcontainer"}
+)
+_PROTECTED_NAMES = frozenset(
+    {".envrc", ".mcp.json", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv",
+     ".zprofile", ".npmrc", ".yarnrc", ".yarnrc.yml", ".gitconfig", ".gitmodules",
+     ".pre-commit-config.yaml", ".claude.json"}
+)  # fmt: skip
+
+
+def spellings(path: str) -> tuple[str, ...]:
+    """The name and the place it really leads to; one when they are the same."""
+    named = os.path.normpath(path)
+    real = os.path.realpath(path)
+    return (named,) if real == named else (named, real)
+
+
+def is_inside(path: str, roots: Sequence[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def is_secret(path: str) -> bool:
+    """Files that hold keys and passwords; reading one needs a rule."""
+    for spelling in spellings(path):
+        name = os.path.basename(spelling)
+        if name in _SECRET_NAMES or name.endswith(_SECRET_ENDINGS):
+            return True
+        if name == ".env" or (name.startswith(".env.") and name not in _HARMLESS_ENV):
+            return True
+        if "/.ssh/" in spelling or "/.aws/" in spelling or "/.gnupg/" in spelling:
+            return True
+    return False
+
+
+def is_special(path: str) -> bool:
+    """Devices, and windows into processes."""
+    return any(
+        spelling.startswith(("/dev/", "/proc/", "/sys/")) and spelling != "/dev/null"
+        for spelling in spellings(path)
+    )
+
+
+def is_protected(path: str) -> bool:
+    """Places that decide what runs later: never written silently."""
+    for spelling in spellings(path):
+        parts = spelling.split("/")
+        if any(part.lower() in _PROTECTED_FOLDERS for part in parts[:-1]):
+            return True
+        if parts[-1].lower() in _PROTECTED_NAMES | _PROTECTED_FOLDERS:
+            return True
+    return False

@@ -1,0 +1,83 @@
+"""What bounds a turn: pure over the tally."""
+
+from msgspec import Struct
+
+from detent.types.events import Reason, StepRecord
+from detent.types.usage import Usage
+
+BLOCKED_AT = 0.98
+"""Share of the window beyond which no request is sent."""
+
+FIRST_OUTPUT = 16_000
+MOST_TRUNCATION_RETRIES = 3
+MOST_FORCED_CONTINUATIONS = 8
+
+
+class Limits(Struct, frozen=True):
+    """None is no limit."""
+
+    steps: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    dollars: float | None = None
+    output: int | None = None
+    """Tokens an answer may have at first; a cut answer is asked for again with more."""
+    concurrency: int = 10
+
+
+class Tally:
+    """What a turn has used so far."""
+
+    def __init__(self, turn: int, started: float, max_output: int = 0) -> None:
+        self.turn = turn
+        self.started = started
+        self.steps: list[StepRecord] = []
+        self.usage = Usage()
+        self.calls = 0
+        self.dollars = 0.0
+        self.api_ms = 0
+        self.truncations = 0
+        self.continuations = 0
+        self.max_output = max_output
+
+    def count(self, record: StepRecord, dollars: float | None) -> None:
+        self.steps.append(record)
+        self.usage += record.usage
+        self.dollars += dollars or 0.0
+        self.api_ms += record.ms
+
+
+def first_output(limits: Limits, most: int) -> int:
+    """Where the output limit starts; 0 when nothing is known of the model and nothing wanted."""
+    wanted = limits.output or FIRST_OUTPUT
+    return min(wanted, most) if most else limits.output or 0
+
+
+class Halt(Struct, frozen=True):
+    reason: Reason
+    message: str = ""
+    status: int | None = None
+
+
+def exceeded(limits: Limits, tally: Tally, now: float) -> Halt | None:
+    """Checked before each request, so a limit is passed by one running request at most."""
+    if limits.steps is not None and len(tally.steps) >= limits.steps:
+        return Halt("max_turns", f"Stopped at the limit of {limits.steps} model requests.")
+    spent: list[tuple[str, float, float | None]] = [
+        ("tool calls", tally.calls, limits.calls),
+        ("tokens", tally.usage.total, limits.tokens),
+        ("seconds", round(now - tally.started, 1), limits.seconds),
+        ("dollars", round(tally.dollars, 4), limits.dollars),
+    ]
+    for what, used, most in spent:
+        if most is not None and used >= most:
+            return Halt("budget_exceeded", f"Budget spent: {used:g} of {most:g} {what}.")
+    return None
+
+
+def blocked(tokens: int, window: int) -> Halt | None:
+    if tokens <= window * BLOCKED_AT:
+        return None
+    message = f"Prompt too long: {tokens:,} of {window:,} tokens are in use. Start a new session."
+    return Halt("blocking_limit", message)

@@ -1,0 +1,106 @@
+"""One step: ask the model, let its calls run while it still speaks, record what came."""
+
+import asyncio
+
+from msgspec.structs import replace
+
+from detent.loop.calls import CallRunner
+from detent.loop.kit import Kit
+from detent.loop.limits import MOST_TRUNCATION_RETRIES, Tally
+from detent.types.content import AssistantBlock, Call, Text, Thinking
+from detent.types.events import CallReady, Delta, Discarded, Replied, StepRecord, TextDelta
+from detent.types.messages import Reply, Request
+from detent.types.usage import Usage
+
+
+async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
+    """The answer, and why the turn must stop if a hook or the person said so."""
+    kit.trace("History", "")
+    messages = kit.conversation.messages()
+    kit.trace("System", "")
+    request = Request(kit.system, messages, kit.toolbox.specs(), tally.max_output)
+    async with CallRunner(kit) as runner:
+        reply = await sample(kit, tally, request, runner)
+        kit.trace("Tools?", str(len(reply.calls)))
+        tally.calls += await runner.finish()
+        return reply, runner.stop
+
+
+async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -> Reply:
+    """Stream one answer into the log. A cancelled one is kept as far as it was shown."""
+    listener = Listener(kit, runner)
+    begun = kit.clock.elapsed()
+    kit.trace("API", kit.model.name)
+    try:
+        reply = await kit.model.stream(request, listener)
+    except asyncio.CancelledError:
+        if partial := listener.partial():
+            await record(kit, tally, Reply(partial, "cancelled", Usage(), kit.model.name), begun)
+        raise
+    if reply.stop == "max_tokens" and not reply.calls and wants_more_room(kit, tally):
+        await kit.emit(Discarded("cut at the output limit; asking again with more room"))
+        return await sample(kit, tally, _with_room(request, tally), runner)
+    whole = replace(reply, content=runner.adopt(reply.content))
+    await record(kit, tally, whole, begun)
+    return whole
+
+
+async def record(kit: Kit, tally: Tally, reply: Reply, begun: float) -> None:
+    kit.trace("Tokens", str(reply.usage.total))
+    ms = round((kit.clock.elapsed() - begun) * 1000)
+    number = len(tally.steps) + 1
+    step = StepRecord(number, reply.model, reply.stop, reply.usage, len(reply.calls), ms)
+    tally.count(step, kit.price(reply.model, reply.usage))
+    await kit.emit(
+        Replied(
+            turn=tally.turn,
+            step=number,
+            model=reply.model,
+            content=reply.content,
+            stop=reply.stop,
+            usage=reply.usage,
+            message_id=reply.message_id,
+            ms=ms,
+        )
+    )
+
+
+def wants_more_room(kit: Kit, tally: Tally) -> bool:
+    """A cut answer is asked for again with twice the room, while the model allows more."""
+    current = tally.max_output
+    if tally.truncations >= MOST_TRUNCATION_RETRIES or current >= kit.model.max_output:
+        return False
+    tally.truncations += 1
+    tally.max_output = min(current * 2, kit.model.max_output)
+    return True
+
+
+def _with_room(request: Request, tally: Tally) -> Request:
+    return Request(request.system, request.messages, request.tools, tally.max_output)
+
+
+class Listener:
+    """The sink of one answer: shows it, starts its calls, remembers it in case it is cut."""
+
+    def __init__(self, kit: Kit, runner: CallRunner) -> None:
+        self._emit = kit.emit
+        self._runner = runner
+        self._texts: dict[int, list[str]] = {}
+
+    async def __call__(self, delta: Delta) -> None:
+        if isinstance(delta, CallReady):
+            self._runner.begin(delta.index, delta.call)
+            return
+        if isinstance(delta, TextDelta):
+            self._texts.setdefault(delta.index, []).append(delta.text)
+        elif isinstance(delta, Discarded):
+            self._texts.clear()
+            self._runner.discard()
+        await self._emit(delta)
+
+    def partial(self) -> tuple[AssistantBlock, ...]:
+        blocks: dict[int, Text | Thinking | Call] = {
+            index: Text("".join(pieces)) for index, pieces in self._texts.items()
+        }
+        blocks.update(self._runner.ready())
+        return tuple(blocks[index] for index in sorted(blocks))

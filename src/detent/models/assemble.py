@@ -1,0 +1,165 @@
+"""Wire pieces → deltas and one whole reply. Every codec speaks to this one object.
+
+Blocks are keyed by whatever the wire uses (an index, a slot) and ordered by first appearance.
+Pieces of one block that arrive together leave together, so the cost of a long answer depends on
+how often the network woke us, not on the number of tokens.
+"""
+
+from collections.abc import Hashable
+from typing import Literal
+
+from detent.types.content import AssistantBlock, Call, Redacted, Text, Thinking
+from detent.types.errors import ModelFailure
+from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
+from detent.types.messages import Reply
+from detent.types.usage import Usage
+
+Kind = Literal["text", "thinking", "redacted", "call"]
+
+
+class OpenBlock:
+    __slots__ = ("closed", "id", "index", "kind", "name", "pieces", "signature")
+
+    def __init__(self, index: int, kind: Kind, call_id: str = "", name: str = "") -> None:
+        self.index = index
+        self.kind = kind
+        self.id = call_id
+        self.name = name
+        self.pieces: list[str] = []
+        self.signature = ""
+        self.closed = False
+
+    def finished(self) -> AssistantBlock:
+        text = "".join(self.pieces)
+        match self.kind:
+            case "text":
+                return Text(text)
+            case "thinking":
+                return Thinking(text, self.signature)
+            case "redacted":
+                return Redacted(text)
+            case "call":
+                return Call(self.id, self.name, text)
+
+
+class Assembler:
+    def __init__(self) -> None:
+        self._blocks: dict[Hashable, OpenBlock] = {}
+        self._out: list[Delta] = []
+        self._current: OpenBlock | None = None
+        self._fresh: list[str] = []
+        self._usage = Usage()
+        self._stop = ""
+        self._ended = False
+        self.model = ""
+        self.message_id = ""
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    @property
+    def stop_seen(self) -> bool:
+        return bool(self._stop)
+
+    def piece(self, key: Hashable, kind: Kind, text: str) -> None:
+        """A piece of text, thinking or arguments."""
+        block = self._blocks.get(key)
+        if block is None:
+            block = self._opened(key, OpenBlock(len(self._blocks), kind))
+        block.pieces.append(text)
+        if block is not self._current:
+            self._flush()
+            self._current = block
+        self._fresh.append(text)
+
+    def call(self, key: Hashable, call_id: str, name: str) -> OpenBlock:
+        """A call begins. A missing id is made up, for results must be able to name it."""
+        self._flush()
+        index = len(self._blocks)
+        block = OpenBlock(index, "call", call_id or f"call_{index}", name)
+        self._current = block
+        self._fresh.append("")  # the first delta tells the name, even before any argument
+        return self._opened(key, block)
+
+    def redacted(self, key: Hashable, data: str) -> None:
+        block = self._opened(key, OpenBlock(len(self._blocks), "redacted"))
+        block.pieces.append(data)
+        block.closed = True
+
+    def sign(self, key: Hashable, signature: str) -> None:
+        block = self._blocks.get(key)
+        if block is not None:
+            block.signature += signature
+
+    def find(self, key: Hashable) -> OpenBlock | None:
+        return self._blocks.get(key)
+
+    def close(self, key: Hashable) -> None:
+        block = self._blocks.get(key)
+        if block is not None and not block.closed:
+            self._close(block)
+
+    def close_all(self) -> None:
+        for block in self._blocks.values():
+            if not block.closed:
+                self._close(block)
+
+    def usage(self, usage: Usage) -> None:
+        self._usage = usage
+
+    def stop(self, reason: str) -> None:
+        self._stop = reason
+
+    def end(self) -> None:
+        self.close_all()
+        self._ended = True
+
+    def drain(self) -> list[Delta]:
+        """What became known since the last drain."""
+        self._flush()
+        out, self._out = self._out, []
+        return out
+
+    def reply(self, model: str) -> Reply:
+        """The whole answer; an answer that is none is a failure, not an empty message."""
+        if not self._ended:
+            raise ModelFailure("network", "the stream ended before the answer was complete")
+        content = tuple(block.finished() for block in self._blocks.values())
+        stop = self._stop or "end_turn"
+        has_calls = any(isinstance(block, Call) for block in content)
+        if stop == "tool_use" and not has_calls:
+            raise ModelFailure("invalid_response", "the model stopped for a tool but named none")
+        useful = has_calls or any(isinstance(b, Text) and b.text.strip() for b in content)
+        if not useful and stop not in ("refusal", "max_tokens", "pause_turn"):
+            raise ModelFailure("invalid_response", "the model gave an empty answer")
+        return Reply(content, stop, self._usage, self.model or model, self.message_id)
+
+    def _opened(self, key: Hashable, block: OpenBlock) -> OpenBlock:
+        self._blocks[key] = block
+        return block
+
+    def _close(self, block: OpenBlock) -> None:
+        block.closed = True
+        if block.kind == "call":
+            self._flush()
+            self._out.append(
+                CallReady(block.index, Call(block.id, block.name, "".join(block.pieces)))
+            )
+
+    def _flush(self) -> None:
+        block, fresh = self._current, self._fresh
+        if block is None or not fresh:
+            return
+        text = "".join(fresh)
+        match block.kind:
+            case "text":
+                self._out.append(TextDelta(block.index, text))
+            case "thinking":
+                self._out.append(ThinkingDelta(block.index, text))
+            case "call":
+                self._out.append(CallDelta(block.index, block.id, block.name, text))
+            case "redacted":
+                pass
+        self._fresh = []
+        self._current = None

@@ -1,0 +1,84 @@
+"""Where the loop meets its reader: events at the reader's pace.
+
+Signals may run a little ahead; after an entry the loop waits until the reader has come back for
+more. So no request is sent and no call starts that the reader has not asked for, and a reader
+who leaves releases everybody at once.
+"""
+
+import asyncio
+from collections import deque
+
+from detent.types.events import Durable, Event
+
+AHEAD = 64
+"""How many signals may wait for the reader."""
+
+
+class Channel:
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque()
+        self._reader: asyncio.Future[None] | None = None
+        self._writers: list[asyncio.Future[None]] = []
+        self._ended = False
+        self._closed = False
+
+    async def put(self, event: Event) -> None:
+        if self._closed:
+            return
+        self._events.append(event)
+        self._wake_reader()
+        if isinstance(event, Durable):
+            while not self._closed and (self._events or self._reader is None):
+                await self._wait_for_reader()
+        else:
+            while not self._closed and len(self._events) > AHEAD:
+                await self._wait_for_reader()
+
+    def offer(self, event: Event) -> None:
+        """For signals that may be lost: dropped when the reader is behind."""
+        if not self._closed and len(self._events) < AHEAD:
+            self._events.append(event)
+            self._wake_reader()
+
+    async def get(self) -> Event | None:
+        """The next event; None when there will be no more."""
+        while not self._events:
+            if self._ended or self._closed:
+                return None
+            self._reader = asyncio.get_running_loop().create_future()
+            self._release_writers()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        event = self._events.popleft()
+        if len(self._events) <= AHEAD // 2:
+            self._release_writers()
+        return event
+
+    def end(self) -> None:
+        """Nothing more will be put; what is there can still be read."""
+        self._ended = True
+        self._wake_reader()
+
+    def close(self) -> None:
+        """The reader has gone: nobody waits for it any longer."""
+        self._closed = True
+        self._events.clear()
+        self._release_writers()
+        self._wake_reader()
+
+    async def _wait_for_reader(self) -> None:
+        waiting = asyncio.get_running_loop().create_future()
+        self._writers.append(waiting)
+        await waiting
+
+    def _wake_reader(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def _release_writers(self) -> None:
+        writers, self._writers = self._writers, []
+        for waiting in writers:
+            if not waiting.done():
+                waiting.set_result(None)

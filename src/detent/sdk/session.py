@@ -1,0 +1,169 @@
+"""A session: a conversation in a folder, one turn at a time. The public edge of the loop."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from typing import Self
+
+from detent.app.clock import new_session_id as new_uuid
+from detent.app.models import bounds_of
+from detent.app.options import Options
+from detent.app.recorder import to_nobody
+from detent.app.wire import Engine, assemble
+from detent.gate.modes import parse_mode
+from detent.loop.turn import run_turn
+from detent.sdk.channel import Channel
+from detent.sdk.summary import TurnSummary, summarise
+from detent.types.content import Text, UserBlock
+from detent.types.events import Entry, Event, Notice, TurnEnded
+from detent.types.usage import Usage
+
+__all__ = ["LimitReached", "Prompt", "Session", "new_uuid"]
+
+Prompt = str | Sequence[UserBlock]
+
+
+class LimitReached(Exception):
+    """With `raise_on_limit`: the turn ended at a limit; `summary` holds what there is."""
+
+    def __init__(self, summary: TurnSummary) -> None:
+        super().__init__(summary.error)
+        self.summary = summary
+
+
+class Session:
+    """Use as `async with Session(options) as session`; leaving ends whatever still runs."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self._engine: Engine = assemble(self.options)
+        self._task: asyncio.Task[TurnEnded] | None = None
+        self._interrupted = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    @property
+    def id(self) -> str:
+        return self._engine.journal.session
+
+    @property
+    def path(self) -> str:
+        """The log file; empty when the session is not saved."""
+        return self._engine.journal.path
+
+    @property
+    def cwd(self) -> str:
+        return self._engine.cwd
+
+    @property
+    def model(self) -> str:
+        return self._engine.kit.model.name
+
+    @property
+    def mode(self) -> str:
+        return self._engine.gate.mode
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        self._engine.gate.mode = parse_mode(mode)
+
+    async def switch_model(self, name: str) -> None:
+        """Another model from the next turn on."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        self._engine.recorder.attach(to_nobody, lambda event: None)
+        await self._engine.begin()
+        await self._engine.switch_model(name)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self._engine.kit.toolbox.specs())
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._engine.journal.log.entries
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def price(self, model: str, usage: Usage) -> float | None:
+        """Dollars; None when the price of the model is unknown."""
+        return self._engine.kit.price(model, usage)
+
+    def bounds(self, model: str) -> tuple[int, int]:
+        """Window and output limit of a model, as far as they are known."""
+        mine = self._engine.kit.model
+        if model == mine.name:
+            return mine.window, mine.max_output
+        return bounds_of(model)
+
+    async def send(self, prompt: Prompt) -> AsyncGenerator[Event, None]:
+        """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first."""
+        if self.is_running:
+            raise RuntimeError("a turn is running; steer() adds to it")
+        channel = Channel()
+        self._engine.recorder.attach(channel.put, channel.offer)
+        self._interrupted = False
+        self._task = asyncio.create_task(self._turn(_blocks(prompt)))
+        self._task.add_done_callback(lambda task: channel.end())
+        try:
+            while (event := await channel.get()) is not None:
+                yield event
+            await self._outcome()
+        finally:
+            channel.close()
+            await self._end_turn()
+
+    async def run_turn(self, prompt: Prompt) -> TurnSummary:
+        """One turn as its summary."""
+        events = [event async for event in self.send(prompt)]
+        summary = summarise(events)
+        if self.options.raise_on_limit and summary.reason in ("max_turns", "budget_exceeded"):
+            raise LimitReached(summary)
+        return summary
+
+    def steer(self, prompt: Prompt) -> None:
+        """Say something while a turn runs: it is heard before the next request."""
+        self._engine.inbox.put(_blocks(prompt))
+
+    def interrupt(self) -> bool:
+        """End the running turn; its reader still gets `TurnEnded`. False when none runs."""
+        if not self.is_running or self._task is None:
+            return False
+        self._interrupted = True
+        return self._task.cancel()
+
+    async def aclose(self) -> None:
+        await self._end_turn()
+        await self._engine.aclose()
+
+    async def _turn(self, content: tuple[UserBlock, ...]) -> TurnEnded:
+        engine = self._engine
+        await engine.begin()
+        notices, engine.notices = engine.notices, []
+        for text in notices:
+            await engine.recorder.emit(Notice(text, "warning"))
+        return await run_turn(engine.kit, content, engine.turns + 1)
+
+    async def _outcome(self) -> None:
+        """A bug in the turn surfaces at the reader; an interrupt does not."""
+        assert self._task is not None
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                raise
+
+    async def _end_turn(self) -> None:
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+
+def _blocks(prompt: Prompt) -> tuple[UserBlock, ...]:
+    return (Text(prompt),) if isinstance(prompt, str) else tuple(prompt)

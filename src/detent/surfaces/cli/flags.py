@@ -1,0 +1,223 @@
+"""The command line as data, and a parser that takes what the ecosystem's programs send.
+
+Not argparse: values may begin with a dash, lists are open-ended, some values are optional, empty
+positionals come from editors, and abbreviations must not be guessed. Its import would also cost a
+tenth of our whole start-up.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from detent.types.errors import BadInput
+
+Kind = Literal["switch", "value", "list", "optional"]
+
+
+class Flag(Struct, frozen=True):
+    name: str
+    kind: Kind
+    help: str = ""
+    """Empty: accepted because clients send it, not offered to people."""
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    metavar: str = ""
+
+
+FLAGS = (
+    Flag("--print", "switch", "Headless: one turn, print, exit.", ("-p",)),
+    Flag("--model", "value", "PROVIDER/NAME, an alias, or scripted:FILE.", metavar="MODEL"),
+    Flag("--fallback-model", "list", "Used when the model is overloaded.", metavar="MODEL"),
+    Flag("--cwd", "value", "Work in this folder.", metavar="DIR"),
+    Flag("--add-dir", "list", "A further folder of the workspace.", metavar="DIR"),
+    Flag(
+        "--output-format",
+        "value",
+        "text, json or stream-json.",
+        choices=("text", "json", "stream-json"),
+        metavar="FORMAT",
+    ),
+    Flag(
+        "--input-format",
+        "value",
+        "text or stream-json (implies headless).",
+        choices=("text", "stream-json"),
+        metavar="FORMAT",
+    ),
+    Flag("--include-partial-messages", "switch", "stream-json: every delta as a frame."),
+    Flag("--verbose", "switch", "Say on stderr what is being done."),
+    Flag(
+        "--permission-mode",
+        "value",
+        "default, acceptEdits, plan, dontAsk or bypassPermissions.",
+        metavar="MODE",
+    ),
+    Flag(
+        "--allowedTools",
+        "list",
+        "Rules that allow: Read, 'Bash(npm test:*)'.",
+        ("--allowed-tools",),
+        metavar="RULE",
+    ),
+    Flag("--disallowedTools", "list", "Rules that deny.", ("--disallowed-tools",), metavar="RULE"),
+    Flag("--tools", "list", "Offer only these tools; '' for none.", metavar="TOOL"),
+    Flag(
+        "--on-ask",
+        "value",
+        "What a question does: deny (default), fail or stdio.",
+        choices=("deny", "fail", "stdio"),
+        metavar="WHAT",
+    ),
+    Flag("--dangerously-skip-permissions", "switch", "The same as mode bypassPermissions."),
+    Flag("--trust", "switch", "Honour what this project's settings allow."),
+    Flag("--max-turns", "value", "Most model requests in a turn.", metavar="N"),
+    Flag("--max-tokens", "value", "Most tokens in a turn.", metavar="N"),
+    Flag("--max-tool-calls", "value", "Most tool calls in a turn.", metavar="N"),
+    Flag("--max-time", "value", "Most seconds of a turn.", metavar="SECONDS"),
+    Flag("--max-budget-usd", "value", "Most dollars of a turn.", metavar="USD"),
+    Flag("--system-prompt", "value", "Replaces the built-in prompt.", metavar="TEXT"),
+    Flag("--system-prompt-file", "value", "The same from a file.", metavar="FILE"),
+    Flag("--append-system-prompt", "value", "Added behind the prompt.", metavar="TEXT"),
+    Flag("--append-system-prompt-file", "value", "The same from a file.", metavar="FILE"),
+    Flag("--settings", "value", "Settings as JSON or a file.", metavar="JSON|FILE"),
+    Flag("--setting-sources", "value", "Which of user,project,local to read.", metavar="LIST"),
+    Flag("--plugin-dir", "list", "A plugin whose tools are offered.", metavar="DIR"),
+    Flag("--continue", "switch", "Go on with the newest session of this folder.", ("-c",)),
+    Flag("--resume", "optional", "Go on with a session.", ("-r",), metavar="ID"),
+    Flag("--fork-session", "switch", "With --continue or --resume: on a copy."),
+    Flag("--session-id", "value", "Id of the new session (a UUID).", metavar="UUID"),
+    Flag("--no-session", "switch", "Save nothing.", ("--no-session-persistence",)),
+    Flag("--debug", "switch", "Trace the stages of the turn on stderr."),
+    Flag("--version", "switch", "Print the version.", ("-v",)),
+    Flag("--help", "switch", "Print this help.", ("-h",)),
+    # What SDK clients and editors pass; taken, some used, none shown to people.
+    Flag("--permission-prompt-tool", "value"),
+    Flag("--replay-user-messages", "switch"),
+    Flag("--allow-dangerously-skip-permissions", "switch"),
+    Flag("--include-hook-events", "switch"),
+    Flag("--forward-subagent-text", "switch"),
+    Flag("--exclude-dynamic-system-prompt-sections", "switch"),
+    Flag("--disable-slash-commands", "switch"),
+    Flag("--session-mirror", "switch"),
+    Flag("--strict-mcp-config", "switch"),
+    Flag("--effort", "value"),
+    Flag("--betas", "value"),
+    Flag("--thinking", "value"),
+    Flag("--thinking-display", "value"),
+    Flag("--max-thinking-tokens", "value"),
+    Flag("--task-budget", "value"),
+    Flag("--name", "value", aliases=("-n",)),
+)
+NOT_YET = {
+    "--json-schema": "structured output",
+    "--mcp-config": "MCP servers",
+    "--agents": "subagents",
+    "--agent": "subagents",
+    "--sandbox": "the sandbox",
+    "--record": "recording",
+    "--offline": "the offline guard",
+    "--resume-session-at": "truncating resume",
+    "--resume-drops-turn": "truncating resume",
+}
+"""Flags of the contract whose capability is not in this version: refused, never ignored."""
+
+_BY_NAME = {name: flag for flag in FLAGS for name in (flag.name, *flag.aliases)}
+
+
+class Arguments(Struct, frozen=True):
+    values: dict[str, str]
+    lists: dict[str, tuple[str, ...]]
+    switches: frozenset[str]
+    words: tuple[str, ...]
+
+    def on(self, name: str) -> bool:
+        return name in self.switches
+
+    def value(self, name: str, default: str = "") -> str:
+        return self.values.get(name, default)
+
+    def list_of(self, name: str) -> tuple[str, ...]:
+        return self.lists.get(name, ())
+
+
+def parse(argv: list[str]) -> Arguments:
+    values: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    switches: set[str] = set()
+    words: list[str] = []
+    rest = list(argv)
+    while rest:
+        token = rest.pop(0)
+        if token == "--":
+            words += rest
+            break
+        if not token.startswith("-") or token == "-":
+            words.append(token)
+            continue
+        flag, given = _recognise(token)
+        match flag.kind:
+            case "switch":
+                switches.add(flag.name)
+            case "value":
+                values[flag.name] = _checked(flag, _required(flag, given, rest))
+            case "list":
+                taken = _listed(flag, given, rest)
+                lists[flag.name] = (*lists.get(flag.name, ()), *taken)
+            case "optional":
+                values[flag.name] = _optional(given, rest)
+    kept = tuple(word for word in words if word)
+    return Arguments(values, lists, frozenset(switches), kept)
+
+
+def _recognise(token: str) -> tuple[Flag, str | None]:
+    name, equals, value = token.partition("=")
+    flag = _BY_NAME.get(name)
+    if flag is not None:
+        return flag, value if equals else None
+    if name in NOT_YET:
+        raise BadInput(f"{name}: {NOT_YET[name]} is not part of this version")
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, _BY_NAME, 1, 0.7)
+    hint = f"; did you mean {close[0]}?" if close else "; see detent --help"
+    raise BadInput(f"unknown flag {name}{hint}")
+
+
+def _required(flag: Flag, given: str | None, rest: list[str]) -> str:
+    """The next word is the value, whatever it begins with."""
+    if given is not None:
+        return given
+    if not rest:
+        raise BadInput(f"{flag.name} needs a value")
+    return rest.pop(0)
+
+
+def _checked(flag: Flag, value: str) -> str:
+    if flag.choices and value not in flag.choices:
+        raise BadInput(f"{flag.name} takes {', '.join(flag.choices)}; not {value!r}")
+    return value
+
+
+def _optional(given: str | None, rest: list[str]) -> str:
+    if given is not None:
+        return given
+    if rest and rest[0] and not rest[0].startswith("-") and " " not in rest[0]:
+        return rest.pop(0)
+    return ""
+
+
+def _listed(flag: Flag, given: str | None, rest: list[str]) -> tuple[str, ...]:
+    """One value, and further ones as long as they cannot be the prompt."""
+    first = _required(flag, given, rest)
+    found = [first]
+    while given is None and rest and _continues_list(flag, rest[0]):
+        found.append(rest.pop(0))
+    return tuple(found)
+
+
+def _continues_list(flag: Flag, word: str) -> bool:
+    if flag.name not in ("--allowedTools", "--disallowedTools", "--tools"):
+        return False
+    name = word.partition("(")[0]
+    is_rule = name.isidentifier() and (name[:1].isupper() or name.startswith("mcp__"))
+    return is_rule and (word == name or word.endswith(")"))

@@ -1,0 +1,45 @@
+"""What `detent --help` and a missing model print."""
+
+from detent.surfaces.cli.flags import FLAGS
+
+USAGE = """\
+detent: a coding agent for the terminal. Every step holds.
+
+  detent -p "make the failing test pass"     one turn, print the answer, exit
+  git diff | detent -p "review this"         stdin is context, the prompt the instruction
+  detent -p -c "and now the docs"            go on with the newest session of this folder
+  detent sessions                            the sessions of this folder
+  detent demo                                see it work in a scratch repository
+  detent version                             the version
+
+Flags (--x y and --x=y):
+"""
+
+EXIT_CODES = """
+Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of permission · 4 budget or
+turn limit · 5 incomplete · 7 model unavailable · 130 interrupted · 143 terminated
+"""
+
+NO_MODEL = """\
+detent: {problem}
+
+Three ways to get a model:
+
+  1. A key:            export ANTHROPIC_API_KEY=…        (or OPENAI_API_KEY)
+  2. A server of yours: export OPENAI_BASE_URL=http://127.0.0.1:11434/v1
+                        export OPENAI_MODEL=qwen3-coder  (Ollama, vLLM, llama.cpp, LM Studio …)
+  3. A script, to try it without any model:
+                        detent demo
+"""
+
+
+def help_text() -> str:
+    lines = []
+    for flag in FLAGS:
+        if not flag.help:
+            continue
+        names = ", ".join((*flag.aliases, flag.name) if flag.aliases else (flag.name,))
+        label = f"{names} {flag.metavar}".strip()
+        pad = " " * (34 - len(label)) if len(label) < 34 else "\n" + " " * 36
+        lines.append(f"  {label}{pad}{flag.help}")
+    return USAGE + "\n".join(lines) + "\n" + EXIT_CODES

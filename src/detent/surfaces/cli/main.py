@@ -1,0 +1,80 @@
+"""The door: `detent …`. Decides what kind of run this is and loads only that."""
+
+import os
+import sys
+from contextlib import suppress
+
+from detent.types.version import VERSION
+
+SUBCOMMANDS = ("sessions", "demo", "version")
+LATER_SUBCOMMANDS = (
+    "replay", "fork", "undo", "redo", "context", "permissions", "agents", "mcp", "skills",
+    "plugins", "config", "doctor", "init", "serve", "acp", "batch", "report",
+)  # fmt: skip
+
+
+def main() -> None:
+    """Ends the process with the exit code of the contract; nothing is left to flush or await."""
+    argv = sys.argv[1:]
+    if argv in (["--version"], ["-v"], ["version"]):
+        print(f"detent {VERSION}")
+        return
+    code = run(argv)
+    _flush()
+    os._exit(code)
+
+
+def run(argv: list[str]) -> int:
+    from detent.surfaces.cli.flags import parse
+    from detent.types.errors import BadInput
+
+    try:
+        arguments = parse(argv)
+        if arguments.on("--help"):
+            from detent.surfaces.cli.help import help_text
+
+            print(help_text(), end="")
+            return 0
+        if arguments.on("--version"):
+            print(f"detent {VERSION}")
+            return 0
+        if arguments.words and not arguments.on("--print"):
+            code = subcommand(arguments.words)
+            if code is not None:
+                return code
+        from detent.surfaces.headless.start import start
+
+        return start(arguments)
+    except BadInput as error:
+        print(f"detent: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def subcommand(words: tuple[str, ...]) -> int | None:
+    """None when the words are a prompt."""
+    name = words[0]
+    if name == "sessions":
+        from detent.surfaces.cli.sessions import list_sessions
+
+        return list_sessions(words[1:])
+    if name == "demo":
+        from detent.surfaces.cli.demo import run_demo
+
+        return run_demo()
+    if name == "version":
+        print(f"detent {VERSION}")
+        return 0
+    if name in LATER_SUBCOMMANDS and len(words) == 1:
+        from detent.types.errors import BadInput
+
+        raise BadInput(f"`detent {name}` is not part of this version")
+    return None
+
+
+def _flush() -> None:
+    """A reader that has gone away is no reason to complain."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()

@@ -1,0 +1,77 @@
+"""`--verbose` in text mode: one line on stderr for each thing that happens."""
+
+import sys
+from contextlib import suppress
+
+from detent.types.codec import decode_any
+from detent.types.events import (
+    Answered,
+    Asked,
+    CallEnded,
+    CallStarted,
+    Event,
+    Notice,
+    Retrying,
+)
+from detent.types.outcomes import Cut, Done, Failed, Refused, text_of
+
+WIDTH = 100
+
+
+def tell(text: str) -> None:
+    """A line to people. Control characters of the world outside do not reach the terminal."""
+    clean = "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
+    with suppress(OSError):
+        print(f"detent: {clean}", file=sys.stderr, flush=True)
+
+
+def tell_notice(event: Event) -> None:
+    """What people must know in every mode."""
+    if isinstance(event, Notice) and event.level != "info":
+        tell(event.text)
+
+
+def tell_activity(event: Event) -> None:
+    match event:
+        case CallStarted(name=name, arguments=arguments):
+            tell(f"→ {name} {_gist(arguments)}"[:WIDTH])
+        case CallEnded(name=name, outcome=outcome, ms=ms):
+            tell(f"{_mark(outcome)} {name} {ms} ms {_first_line(text_of(outcome))}"[:WIDTH])
+        case Retrying(attempt=attempt, of=of, delay=delay, error=error):
+            tell(f"↻ retry {attempt}/{of} in {delay:g} s: {error}")
+        case Asked(name=name, reason=reason):
+            tell(f"? {name}: {reason}")
+        case Answered(allowed=allowed):
+            tell("  allowed" if allowed else "  not allowed")
+        case _:
+            tell_notice(event)
+
+
+def _mark(outcome: object) -> str:
+    match outcome:
+        case Done():
+            return "✓"
+        case Failed():
+            return "✗"
+        case Refused():
+            return "⊘"
+        case Cut():
+            return "✂"
+        case _:
+            return " "
+
+
+def _gist(arguments: str) -> str:
+    """The argument a person would look at."""
+    try:
+        given = decode_any(arguments or "{}")
+    except ValueError:
+        return arguments
+    for name in ("command", "file_path", "path", "pattern", "url"):
+        if isinstance(given, dict) and isinstance(given.get(name), str):
+            return _first_line(given[name])
+    return arguments
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].expandtabs(4)

@@ -1,0 +1,233 @@
+"""`--input-format stream-json`: many turns, frames both ways, driven by a host program."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+from msgspec.structs import replace
+
+from detent.sdk.options import Options
+from detent.sdk.session import Session
+from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.headless.activity import tell
+from detent.surfaces.headless.exit_codes import exit_code
+from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
+from detent.surfaces.headless.host_answers import HookFacts, HostApprover, hooks_from
+from detent.surfaces.headless.link import Link
+from detent.surfaces.headless.result import Ledger
+from detent.surfaces.headless.signals import Signals
+from detent.surfaces.headless.single import limits_of
+from detent.surfaces.headless.start import approver_for
+from detent.surfaces.headless.stdin import Lines
+from detent.surfaces.headless.stdout import Stdout
+from detent.surfaces.headless.streaming import FrameWriter
+from detent.types.codec import decode_any
+from detent.types.content import Image, Text
+from detent.types.errors import BadInput
+from detent.types.events import TurnEnded
+
+Prompt = tuple[Text | Image, ...]
+
+
+async def converse(options: Options, arguments: Arguments) -> int:
+    return await Conversation(options, arguments).run()
+
+
+class Conversation:
+    def __init__(self, options: Options, arguments: Arguments) -> None:
+        self._options = options
+        self._arguments = arguments
+        self._stdout = Stdout()
+        self._link = Link(self._write)
+        self._facts = HookFacts()
+        self._prompts: asyncio.Queue[Prompt | None] = asyncio.Queue()
+        self._session: Session | None = None
+        self._writer: FrameWriter | None = None
+        self._signals = Signals()
+        self._code = 0
+
+    async def run(self) -> int:
+        self._signals.watch(self._interrupt)
+        reading = asyncio.create_task(self._read())
+        try:
+            while (prompt := await self._next_prompt()) is not None:
+                await self._turn(prompt)
+                if self._signals.code is not None:
+                    return self._signals.code
+        except asyncio.CancelledError:
+            if self._signals.code is None:
+                raise
+            return self._signals.code
+        finally:
+            reading.cancel()
+            if self._session is not None:
+                await self._session.aclose()
+        return self._code
+
+    async def _next_prompt(self) -> Prompt | None:
+        """Prompts that waited are joined into one."""
+        prompt = await self._prompts.get()
+        while prompt is not None and not self._prompts.empty():
+            further = self._prompts.get_nowait()
+            if further is None:
+                self._prompts.put_nowait(None)
+                break
+            prompt = (*prompt, *further)
+        return prompt
+
+    async def _turn(self, prompt: Prompt) -> None:
+        session, writer = self._opened()
+        ledger = Ledger(session.id, session.price, session.bounds)
+        async with aclosing(session.send(prompt)) as events:
+            async for event in events:
+                ledger.add(event)
+                await writer.show(event)
+                if isinstance(event, TurnEnded) and event.reason == "user_cancelled":
+                    await writer.write(_interruption(writer))
+        ended, summary = ledger.ended, ledger.summary()
+        assert ended is not None
+        result = ledger.result(limits_of(session.options))
+        await writer.write(writer.stamped(result))
+        if self._prompts.empty():
+            await writer.state("idle")
+        code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
+        self._code = code if result["is_error"] and ended.reason != "user_cancelled" else 0
+
+    def _opened(self) -> tuple[Session, FrameWriter]:
+        """The session opens with the first prompt: `initialize` may still have set things."""
+        if self._session is None or self._writer is None:
+            approver = HostApprover(self._link, self._state)
+            asks_host = self._arguments.value("--permission-prompt-tool") == "stdio"
+            if asks_host or self._arguments.value("--on-ask") == "stdio":
+                self._options = replace(self._options, approver=approver)
+            else:
+                self._options = replace(self._options, approver=approver_for(self._arguments))
+            session = Session(self._options)
+            partial = self._arguments.on("--include-partial-messages")
+            self._session = session
+            self._writer = FrameWriter(session, self._stdout, partial=partial)
+            self._facts.session, self._facts.path = session.id, session.path
+            self._facts.cwd, self._facts.mode = session.cwd, lambda: session.mode
+        return self._session, self._writer
+
+    async def _state(self, state: str) -> None:
+        if self._writer is not None:
+            await self._writer.state(state)
+
+    async def _write(self, frame: dict[str, Any]) -> None:
+        await self._stdout.write(frame_line(frame))
+
+    def _interrupt(self) -> bool:
+        return self._session is not None and self._session.interrupt()
+
+    async def _read(self) -> None:
+        async for line in Lines():
+            if not line.strip():
+                continue
+            try:
+                frame = decode_any(line)
+                if not isinstance(frame, dict):
+                    raise ValueError("not an object")
+            except ValueError as error:
+                tell(f"a line on stdin is not a frame and was passed over: {error}")
+                continue
+            await self._dispatch(frame)
+        self._link.hung_up()
+        self._prompts.put_nowait(None)
+
+    async def _dispatch(self, frame: dict[str, Any]) -> None:
+        match frame.get("type"):
+            case "user":
+                await self._user(frame)
+            case "control_request":
+                request_id = str(frame.get("request_id", ""))
+                request = frame.get("request")
+                request = request if isinstance(request, dict) else {}
+                try:
+                    await self._link.succeed(request_id, await self._control(request))
+                except (BadInput, ValueError, RuntimeError) as error:
+                    await self._link.fail(request_id, str(error))
+            case "control_response":
+                response = frame.get("response")
+                self._link.answered(response if isinstance(response, dict) else {})
+            case _:
+                pass
+
+    async def _user(self, frame: dict[str, Any]) -> None:
+        message = frame.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        prompt = prompt_from(content)
+        if not prompt:
+            tell("a user frame without text was passed over")
+            return
+        if self._arguments.on("--replay-user-messages") and self._writer is not None:
+            await self._writer.write(self._writer.stamped({**frame, "isReplay": True}))
+        self._prompts.put_nowait(prompt)
+
+    async def _control(self, request: dict[str, Any]) -> dict[str, Any]:
+        match request.get("subtype"):
+            case "initialize":
+                return self._initialize(request)
+            case "interrupt":
+                self._interrupt()
+                return {"still_queued": []}
+            case "set_permission_mode":
+                self._set_mode(str(request.get("mode", "")))
+                return {}
+            case "set_model":
+                await self._set_model(str(request.get("model") or ""))
+                return {}
+            case "mcp_status":
+                return {"mcpServers": []}
+            case other:
+                raise ValueError(f"unsupported control request: {other}")
+
+    def _initialize(self, request: dict[str, Any]) -> dict[str, Any]:
+        hooks = hooks_from(request.get("hooks"), self._link, self._facts)
+        self._options = replace(self._options, hooks=hooks)
+        if isinstance(system := request.get("systemPrompt"), list):
+            self._options = replace(self._options, system_prompt="\n\n".join(map(str, system)))
+        if isinstance(append := request.get("appendSystemPrompt"), str):
+            self._options = replace(self._options, append_system_prompt=append)
+        return {
+            "commands": [],
+            "agents": [],
+            "output_style": "default",
+            "available_output_styles": ["default"],
+            "models": [],
+            "account": {},
+            "hooks_applied": True,
+            "claude_code_version": CLIENT_VERSION,
+        }
+
+    def _set_mode(self, mode: str) -> None:
+        if self._session is not None:
+            self._session.mode = mode
+        self._options = replace(self._options, permission_mode=mode)
+
+    async def _set_model(self, model: str) -> None:
+        if self._session is not None:
+            await self._session.switch_model(model)
+        self._options = replace(self._options, model=model)
+
+
+def prompt_from(content: Any) -> Prompt:
+    """A string, or blocks of text and images."""
+    if isinstance(content, str):
+        return (Text(content),) if content.strip() else ()
+    blocks: list[Text | Image] = []
+    for block in content if isinstance(content, list) else ():
+        match block:
+            case {"type": "text", "text": str(text)} if text.strip():
+                blocks.append(Text(text))
+            case {"type": "image", "source": {"media_type": str(kind), "data": str(data)}}:
+                blocks.append(Image(kind, data))
+            case _:
+                pass
+    return tuple(blocks)
+
+
+def _interruption(writer: FrameWriter) -> dict[str, Any]:
+    text = {"type": "text", "text": "[Request interrupted by user]"}
+    message = {"role": "user", "content": [text]}
+    return writer.stamped({"type": "user", "message": message, "parent_tool_use_id": None})

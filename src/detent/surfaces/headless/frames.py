@@ -1,0 +1,160 @@
+"""Events → stream-json frames, the ones SDK clients read."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from detent.surfaces.headless.result import input_object, wire_usage
+from detent.types.codec import encode
+from detent.types.content import Call, Image, Redacted, Text, Thinking
+from detent.types.events import CallEnded, Compacted, Event, Notice, Replied, Retrying
+from detent.types.outcomes import content_of, is_error
+from detent.types.version import VERSION
+
+LONGEST_LINE = 1_000_000
+"""Clients refuse a line of 1,048,576 characters; this leaves room."""
+
+CLIENT_VERSION = "2.1.325"
+"""The protocol level we speak, as clients check it; our own version stands beside it."""
+
+
+def frame_line(frame: dict[str, Any]) -> bytes:
+    line = encode(frame)
+    most = LONGEST_LINE // 4
+    while len(line) > LONGEST_LINE and most > 100:
+        line = encode(_shortened(frame, most))
+        most //= 4
+    return line + b"\n"
+
+
+def _shortened(value: Any, most: int) -> Any:
+    if isinstance(value, str) and len(value) > most:
+        half = most // 2
+        note = f"\n[… {len(value) - 2 * half:,} characters left out …]\n"
+        return value[:half] + note + value[-half:]
+    if isinstance(value, dict):
+        return {key: _shortened(item, most) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shortened(item, most) for item in value]
+    return value
+
+
+class Frames:
+    """Makes frames; results of parallel calls are held so that they come in call order."""
+
+    def __init__(self, session: str, new_id: Callable[[], str]) -> None:
+        self._session = session
+        self._new_id = new_id
+        self._order: list[str] = []
+        self._finished: dict[str, CallEnded] = {}
+
+    def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
+        return {**frame, "session_id": self._session, "uuid": self._new_id()}
+
+    def init(self, *, cwd: str, tools: tuple[str, ...], model: str, mode: str) -> dict[str, Any]:
+        return self.stamped(
+            {
+                "type": "system",
+                "subtype": "init",
+                "cwd": cwd,
+                "tools": list(tools),
+                "mcp_servers": [],
+                "model": model,
+                "permissionMode": mode,
+                "slash_commands": [],
+                "apiKeySource": "environment" if os.environ.get("ANTHROPIC_API_KEY") else "none",
+                "claude_code_version": CLIENT_VERSION,
+                "detent_version": VERSION,
+                "output_style": "default",
+                "agents": [],
+                "skills": [],
+                "plugins": [],
+                "capabilities": ["interrupt_receipt_v1"],
+            }
+        )
+
+    def of(self, event: Event) -> list[dict[str, Any]]:
+        match event:
+            case Replied():
+                self._order += [block.id for block in event.content if isinstance(block, Call)]
+                return [self._assistant(event), *self._results()]
+            case CallEnded():
+                self._finished[event.call_id] = event
+                return self._results()
+            case Retrying(attempt=attempt, of=most, delay=delay, error=error, status=status):
+                fields = {
+                    "attempt": attempt,
+                    "max_retries": most,
+                    "retry_delay_ms": round(delay * 1000),
+                    "error_status": status,
+                    "error": error,
+                }
+                return [self.stamped({"type": "system", "subtype": "api_retry", **fields})]
+            case Notice(text=text, level=level):
+                frame = {"type": "system", "subtype": "informational", "content": text}
+                return [self.stamped({**frame, "level": level})]
+            case Compacted(trigger=trigger, before_tokens=before):
+                metadata = {"trigger": trigger, "pre_tokens": before}
+                frame = {"type": "system", "subtype": "compact_boundary"}
+                return [self.stamped({**frame, "compact_metadata": metadata})]
+            case _:
+                return []
+
+    def _assistant(self, reply: Replied) -> dict[str, Any]:
+        message = {
+            "id": reply.message_id or f"msg_{reply.seq}",
+            "type": "message",
+            "role": "assistant",
+            "model": reply.model,
+            "content": [_block(block) for block in reply.content],
+            "stop_reason": reply.stop,
+            "stop_sequence": None,
+            "usage": wire_usage(reply.usage),
+        }
+        frame = {"type": "assistant", "message": message, "parent_tool_use_id": None}
+        return self.stamped(frame)
+
+    def _results(self) -> list[dict[str, Any]]:
+        frames = []
+        while self._order and self._order[0] in self._finished:
+            frames.append(self._user(self._finished.pop(self._order.pop(0))))
+        return frames
+
+    def _user(self, ended: CallEnded) -> dict[str, Any]:
+        parts = [_part(part) for part in content_of(ended.outcome)]
+        only_text = len(parts) == 1 and parts[0]["type"] == "text"
+        result = {
+            "type": "tool_result",
+            "tool_use_id": ended.call_id,
+            "content": parts[0]["text"] if only_text else parts,
+            "is_error": is_error(ended.outcome),
+        }
+        frame: dict[str, Any] = {
+            "type": "user",
+            "message": {"role": "user", "content": [result]},
+            "parent_tool_use_id": None,
+        }
+        data = getattr(ended.outcome, "data", None)
+        if data is not None:
+            frame["tool_use_result"] = data
+        return self.stamped(frame)
+
+
+def _block(block: Text | Thinking | Redacted | Call) -> dict[str, Any]:
+    match block:
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case Thinking(text=text, signature=signature):
+            return {"type": "thinking", "thinking": text, "signature": signature}
+        case Redacted(data=data):
+            return {"type": "redacted_thinking", "data": data}
+        case Call(id=call_id, name=name, arguments=arguments):
+            given = input_object(arguments)
+            return {"type": "tool_use", "id": call_id, "name": name, "input": given}
+
+
+def _part(part: Text | Image) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+    return {"type": "image", "source": source}

@@ -1,0 +1,237 @@
+"""The result object: one record of what a turn did, cost and left behind."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from detent.sdk.summary import TurnSummary, summarise
+from detent.types.codec import decode_any
+from detent.types.effects import Runs, Writes
+from detent.types.events import CallEnded, CallStarted, Event, Reason, Replied, TurnEnded
+from detent.types.outcomes import Cut, Done, Refused
+from detent.types.usage import Usage
+
+Price = Callable[[str, Usage], float | None]
+
+TERMINAL: dict[Reason, str] = {
+    "end_turn": "completed",
+    "budget_exceeded": "budget_exhausted",
+    "hook_stopped": "hook_stopped",
+    "invalid_response": "model_error",
+    "max_tokens": "model_error",
+    "refusal": "model_error",
+    "retries_exhausted": "api_error",
+}
+"""Our reasons in the words SDK clients know; the others are the same in both."""
+
+SUBTYPES: dict[Reason, str] = {
+    "end_turn": "success",
+    "api_error": "success",
+    "retries_exhausted": "success",
+    "max_turns": "error_max_turns",
+    "budget_exceeded": "error_max_budget_usd",
+}
+"""A failed request counts as `success` with `is_error`: that is how clients tell it apart."""
+
+
+class Ledger:
+    """Collects the events of a turn and makes the result of them."""
+
+    def __init__(
+        self, session: str, price: Price, models: Callable[[str], tuple[int, int]]
+    ) -> None:
+        self._session = session
+        self._price = price
+        self._models = models
+        self._events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Only what the result needs is kept: a long answer must not be stored piece by piece."""
+        if isinstance(event, Replied | CallStarted | CallEnded | TurnEnded):
+            self._events.append(event)
+
+    @property
+    def ended(self) -> TurnEnded | None:
+        last = self._events[-1] if self._events else None
+        return last if isinstance(last, TurnEnded) else None
+
+    def summary(self) -> TurnSummary:
+        return summarise(self._events)
+
+    def result(self, limits: dict[str, Any]) -> dict[str, Any]:
+        ended, summary = self.ended, self.summary()
+        assert ended is not None
+        is_error = ended.reason != "end_turn"
+        usage_by_model, cost, unknown = self._costs(summary)
+        result: dict[str, Any] = {
+            "type": "result",
+            "subtype": SUBTYPES.get(ended.reason, "error_during_execution"),
+            "is_error": is_error,
+            "result": (ended.error or summary.text) if is_error else summary.text,
+            "stop_reason": summary.steps[-1].stop if summary.steps else None,
+            "session_id": self._session,
+            "num_turns": summary.iterations,
+            "duration_ms": ended.ms,
+            "duration_api_ms": ended.api_ms,
+            "total_cost_usd": cost,
+            "usage": wire_usage(summary.usage),
+            "modelUsage": usage_by_model,
+            "permission_denials": self._denials(),
+            "terminal_reason": self._terminal(ended),
+            "reason": ended.reason,
+            "iterations": [self._iteration(step) for step in summary.steps],
+            "auto_compaction": None,
+            "files_changed": self._files_changed(),
+            "commands": self._commands(),
+            "budget": {
+                "limits": limits,
+                "used": {
+                    "turns": summary.iterations,
+                    "tokens": summary.usage.total,
+                    "tool_calls": len(summary.tool_results),
+                    "seconds": ended.ms / 1000,
+                    "usd": cost,
+                },
+            },
+        }
+        if is_error:
+            result["errors"] = [ended.error] if ended.error else []
+            result["text"] = summary.text
+        if ended.status is not None:
+            result["api_error_status"] = ended.status
+        if unknown:
+            result["cost_unknown"] = True
+        return result
+
+    def _terminal(self, ended: TurnEnded) -> str:
+        if ended.reason == "user_cancelled":
+            running = any(isinstance(c.outcome, Cut) for c in self._ended_calls())
+            return "aborted_tools" if running else "aborted_streaming"
+        return TERMINAL.get(ended.reason, ended.reason)
+
+    def _costs(self, summary: TurnSummary) -> tuple[dict[str, Any], float, bool]:
+        by_model: dict[str, Usage] = {}
+        dollars: dict[str, float] = {}
+        unknown = False
+        for step in summary.steps:
+            by_model[step.model] = by_model.get(step.model, Usage()) + step.usage
+            cost = self._price(step.model, step.usage)
+            unknown = unknown or (cost is None and step.usage.total > 0)
+            dollars[step.model] = dollars.get(step.model, 0.0) + (cost or 0.0)
+        table = {
+            model: self._model_usage(model, usage, dollars[model])
+            for model, usage in by_model.items()
+        }
+        return table, round(sum(dollars.values()), 8), unknown
+
+    def _model_usage(self, model: str, usage: Usage, dollars: float) -> dict[str, Any]:
+        window, max_output = self._models(model)
+        return {
+            "inputTokens": usage.input,
+            "outputTokens": usage.output,
+            "cacheReadInputTokens": usage.cache_read,
+            "cacheCreationInputTokens": usage.cache_write,
+            "webSearchRequests": 0,
+            "costUSD": round(dollars, 8),
+            "contextWindow": window,
+            "maxOutputTokens": max_output,
+        }
+
+    def _iteration(self, step: Any) -> dict[str, Any]:
+        return {
+            "step": step.step,
+            "model": step.model,
+            "stop_reason": step.stop,
+            "usage": wire_usage(step.usage),
+            "tool_calls": step.calls,
+            "ms": step.ms,
+        }
+
+    def _ended_calls(self) -> list[CallEnded]:
+        return [event for event in self._events if isinstance(event, CallEnded)]
+
+    def _denials(self) -> list[dict[str, Any]]:
+        inputs = {
+            call.id: call.arguments
+            for event in self._events
+            if isinstance(event, Replied)
+            for call in _calls(event)
+        }
+        return [
+            {
+                "tool_name": event.name,
+                "tool_use_id": event.call_id,
+                "tool_input": input_object(inputs.get(event.call_id, "{}")),
+                "reason": event.outcome.reason,
+            }
+            for event in self._ended_calls()
+            if isinstance(event.outcome, Refused)
+        ]
+
+    def _files_changed(self) -> list[str]:
+        finished = {e.call_id for e in self._ended_calls() if isinstance(e.outcome, Done)}
+        changed: dict[str, None] = {}
+        for event in self._events:
+            if isinstance(event, CallStarted) and event.call_id in finished:
+                changed.update((e.path, None) for e in event.effects if isinstance(e, Writes))
+        return list(changed)
+
+    def _commands(self) -> list[dict[str, Any]]:
+        endings = {event.call_id: event.outcome for event in self._ended_calls()}
+        commands = []
+        for event in self._events:
+            if not isinstance(event, CallStarted):
+                continue
+            for effect in event.effects:
+                if isinstance(effect, Runs):
+                    data = getattr(endings.get(event.call_id), "data", None) or {}
+                    commands.append({"command": effect.command, "exit_code": data.get("exitCode")})
+        return commands
+
+
+def _calls(reply: Replied) -> Sequence[Any]:
+    from detent.types.content import Call
+
+    return [block for block in reply.content if isinstance(block, Call)]
+
+
+def input_object(arguments: str) -> Any:
+    """Arguments as clients want them: an object, also when the model wrote none."""
+    try:
+        value = decode_any(arguments) if arguments.strip() else {}
+    except ValueError:
+        return {"invalid_arguments": arguments}
+    return value if isinstance(value, dict) else {"invalid_arguments": arguments}
+
+
+def wire_usage(usage: Usage) -> dict[str, int]:
+    return {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write,
+    }
+
+
+def failed_result(session: str, message: str, reason: str) -> dict[str, Any]:
+    """The result of a run that never got to a turn."""
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "result": message,
+        "session_id": session,
+        "num_turns": 0,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "total_cost_usd": 0.0,
+        "usage": wire_usage(Usage()),
+        "modelUsage": {},
+        "permission_denials": [],
+        "terminal_reason": "turn_setup_failed",
+        "reason": reason,
+        "errors": [message],
+        "iterations": [],
+        "auto_compaction": None,
+        "files_changed": [],
+        "commands": [],
+    }

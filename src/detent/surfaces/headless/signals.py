@@ -1,0 +1,35 @@
+"""SIGINT and SIGTERM end the turn and leave a session that can be resumed."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+from detent.surfaces.headless.exit_codes import INTERRUPTED, TERMINATED
+
+
+class Signals:
+    """The first signal asks the turn to end; a second one ends the process at once."""
+
+    def __init__(self) -> None:
+        self.code: int | None = None
+        self._on_stop: Callable[[], bool] = lambda: False
+        self._task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        for number, code in (
+            (signal.SIGINT, INTERRUPTED),
+            (signal.SIGTERM, TERMINATED),
+            (signal.SIGHUP, 129),
+        ):
+            loop.add_signal_handler(number, self._arrived, code)
+
+    def watch(self, stop: Callable[[], bool]) -> None:
+        """`stop` ends the running turn and tells whether there was one."""
+        self._on_stop = stop
+
+    def _arrived(self, code: int) -> None:
+        if self.code is not None:
+            os._exit(code)
+        self.code = code
+        if not self._on_stop() and self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,92 @@
+"""`-p`: one turn, in text, json or stream-json."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+
+from detent.sdk.options import Options
+from detent.sdk.session import Session
+from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.headless.activity import tell, tell_activity, tell_notice
+from detent.surfaces.headless.exit_codes import exit_code
+from detent.surfaces.headless.result import Ledger
+from detent.surfaces.headless.signals import Signals
+from detent.surfaces.headless.stdout import ReaderGone, Stdout
+from detent.types.content import Text
+from detent.types.events import Event
+
+Show = Callable[[Event], Awaitable[None]]
+
+
+async def answer(
+    options: Options, prompt: tuple[Text, ...], output: str, arguments: Arguments
+) -> int:
+    signals = Signals()
+    stdout = Stdout()
+    async with Session(options) as session:
+        signals.watch(session.interrupt)
+        ledger = Ledger(session.id, session.price, session.bounds)
+        show = _writer(output, session, stdout, arguments)
+        verbose = output == "text" and arguments.on("--verbose")
+        look = tell_activity if verbose else tell_notice
+        await _show_turn(session, prompt, (ledger, show, look))
+        return await _end(session, ledger, output, stdout, signals)
+
+
+async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> None:
+    ledger, show, look = views
+    async with aclosing(session.send(prompt)) as events:
+        async for event in events:
+            ledger.add(event)
+            look(event)
+            await show(event)
+
+
+async def _end(
+    session: Session, ledger: Ledger, output: str, stdout: Stdout, signals: Signals
+) -> int:
+    ended, summary = ledger.ended, ledger.summary()
+    assert ended is not None
+    if output != "text":
+        from detent.surfaces.headless.frames import frame_line
+
+        await stdout.write(frame_line(ledger.result(limits_of(session.options))))
+    elif ended.error:
+        tell(ended.error)
+    for refused in summary.refused if output == "text" else ():
+        tell(f"not permitted: {refused.name}. {refused.outcome.reason}")  # type: ignore[union-attr]
+    if signals.code is not None and session.path:
+        tell(f'interrupted; go on with: detent -p -r {session.id} "…"')
+    code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
+    return signals.code if signals.code is not None and ended.reason == "user_cancelled" else code
+
+
+def limits_of(options: Options) -> dict[str, Any]:
+    limits = {
+        "turns": options.max_turns,
+        "tokens": options.max_tokens,
+        "tool_calls": options.max_tool_calls,
+        "seconds": options.max_seconds,
+        "usd": options.max_budget_usd,
+    }
+    return {name: most for name, most in limits.items() if most is not None}
+
+
+def _writer(output: str, session: Session, stdout: Stdout, arguments: Arguments) -> Show:
+    if output == "text":
+        from detent.surfaces.headless.text import TextWriter
+
+        return TextWriter(stdout).show
+    if output == "json":
+        return _silent
+    from detent.surfaces.headless.streaming import FrameWriter
+
+    partial = arguments.on("--include-partial-messages")
+    return FrameWriter(session, stdout, partial=partial).show
+
+
+async def _silent(event: Event) -> None:
+    pass
+
+
+__all__ = ["ReaderGone", "answer"]

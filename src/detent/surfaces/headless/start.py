@@ -1,0 +1,104 @@
+"""A headless run, from the command line to the exit code."""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from detent.sdk.approval import Approver, FailingApprover
+from detent.sdk.options import Options
+from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.headless.activity import tell
+from detent.surfaces.headless.exit_codes import READER_GONE, UNAVAILABLE, USAGE
+from detent.surfaces.headless.stdin import read_context
+from detent.surfaces.headless.stdout import ReaderGone, Stdout
+from detent.surfaces.headless.wishes import options_from, with_trace
+from detent.types.content import Text
+from detent.types.errors import BadInput, NoModel
+
+
+def start(arguments: Arguments) -> int:
+    """Everything that can be wrong with the input is found before anything is written."""
+    output = arguments.value("--output-format", "text")
+    framed = arguments.value("--input-format") == "stream-json"
+    if framed and output != "stream-json":
+        raise BadInput("--input-format stream-json needs --output-format stream-json")
+    if not framed and not arguments.on("--print") and os.isatty(0):
+        raise BadInput('the interactive terminal is not part of this version; use -p "prompt"')
+    options = options_from(arguments)
+    if arguments.on("--debug"):
+        options = with_trace(options, tell)
+    prompt = () if framed else prompt_of(arguments)
+    if framed:
+        from detent.surfaces.headless.framed import converse
+
+        job = converse(options, arguments)
+    else:
+        from detent.surfaces.headless.single import answer
+
+        options = replace(options, approver=approver_for(arguments))
+        job = answer(options, prompt, output, arguments)
+    return _run(lambda: asyncio.run(job), output)
+
+
+def prompt_of(arguments: Arguments) -> tuple[Text, ...]:
+    """Stdin is context and the prompt the instruction; without a prompt, stdin is the prompt."""
+    prompt = " ".join(arguments.words)
+    asks_on_stdin = arguments.value("--on-ask") == "stdio"
+    context = "" if asks_on_stdin else read_context(bool(prompt.strip()), tell)
+    if not prompt.strip() and not context.strip():
+        raise BadInput("the prompt is empty")
+    if not context.strip():
+        return (Text(prompt),)
+    if not prompt.strip():
+        return (Text(context),)
+    return (Text(f"<stdin>\n{context}\n</stdin>"), Text(prompt))
+
+
+def approver_for(arguments: Arguments) -> Approver | None:
+    match arguments.value("--on-ask", "deny"):
+        case "fail":
+            return FailingApprover()
+        case "stdio":
+            from detent.surfaces.headless.asking import LineApprover
+
+            return LineApprover()
+        case _:
+            return None
+
+
+def _run(job: Callable[[], int], output: str) -> int:
+    try:
+        return job()
+    except NoModel as error:
+        return _failed(str(error), output, UNAVAILABLE, "no_model")
+    except BadInput as error:
+        return _failed(str(error), output, USAGE, "bad_input")
+    except ReaderGone:
+        return READER_GONE
+
+
+def _failed(message: str, output: str, code: int, reason: str) -> int:
+    """Programs get a result object, people a sentence."""
+    if reason == "no_model":
+        from detent.surfaces.cli.help import NO_MODEL
+
+        print_error = NO_MODEL.format(problem=message)
+    else:
+        print_error = f"detent: {message}\n"
+    import sys
+
+    sys.stderr.write(print_error)
+    if output != "text":
+        from detent.surfaces.headless.frames import frame_line
+        from detent.surfaces.headless.result import failed_result
+
+        try:
+            asyncio.run(Stdout().write(frame_line(failed_result("", message, reason))))
+        except ReaderGone:
+            return READER_GONE
+    return code
+
+
+__all__ = ["Options", "start"]

@@ -1,0 +1,52 @@
+"""Frames to stdout, as events come."""
+
+import os
+from typing import Any
+
+from detent.sdk.session import Session, new_uuid
+from detent.surfaces.headless.frames import Frames, frame_line
+from detent.surfaces.headless.partials import Partials
+from detent.surfaces.headless.stdout import Stdout
+from detent.types.events import Event, Opened, Prompted
+
+
+class FrameWriter:
+    def __init__(self, session: Session, stdout: Stdout, *, partial: bool) -> None:
+        self._session = session
+        self._stdout = stdout
+        self._frames = Frames(session.id, new_uuid)
+        self._partials = Partials(session.model) if partial else None
+        self._tells_state = bool(os.environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE"))
+
+    async def show(self, event: Event) -> None:
+        if isinstance(event, Opened):
+            return
+        if isinstance(event, Prompted) and not event.steered:
+            await self.begin()
+        if self._partials is not None:
+            for raw in self._partials.of(event):
+                frame = {"type": "stream_event", "event": raw, "parent_tool_use_id": None}
+                await self.write(self._frames.stamped(frame))
+        for frame in self._frames.of(event):
+            await self.write(frame)
+
+    async def begin(self) -> None:
+        """The head of a turn."""
+        await self.state("running")
+        session = self._session
+        init = self._frames.init(
+            cwd=session.cwd, tools=session.tools, model=session.model, mode=session.mode
+        )
+        await self.write(init)
+
+    async def state(self, state: str) -> None:
+        """Hosts that ask for it are told when we run, wait for them, or rest."""
+        if self._tells_state:
+            frame = {"type": "system", "subtype": "session_state_changed", "state": state}
+            await self.write(self._frames.stamped({**frame, "sdk_host_only": True}))
+
+    async def write(self, frame: dict[str, Any]) -> None:
+        await self._stdout.write(frame_line(frame))
+
+    def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
+        return self._frames.stamped(frame)

@@ -1,0 +1,84 @@
+"""Glob: files by name."""
+
+import asyncio
+from heapq import nlargest
+from operator import attrgetter
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from detent.ports import Desk, FileFacts
+from detent.tools.base import TypedTool
+from detent.tools.neighbours import about_missing
+from detent.tools.paths import absolute, shown
+from detent.tools.patterns import matcher, split_literal
+from detent.tools.texts import legible
+from detent.types.effects import Effect, Reads
+from detent.types.outcomes import Failed, Outcome, done
+
+MOST = 100
+
+
+class GlobArgs(Struct, frozen=True):
+    pattern: Annotated[str, Meta(description="The pattern, such as `**/*.py`.")]
+    path: Annotated[str, Meta(description="Where to search; the working folder unless given.")] = ""
+
+
+class Glob(TypedTool[GlobArgs]):
+    name = "Glob"
+    aliases = ("glob_search", "GlobTool")
+    args = GlobArgs
+
+    def effects(self, args: GlobArgs, cwd: str) -> tuple[Effect, ...]:
+        return (Reads(_target(args, cwd)[0]),)
+
+    async def act(self, args: GlobArgs, desk: Desk) -> Outcome:
+        root, pattern = _target(args, desk.cwd)
+        facts = await desk.host.facts(root)
+        if facts is None:
+            return Failed(f"Glob: {await about_missing(desk.host, root, desk.cwd)}")
+        if not facts.is_dir:
+            return Failed(f"Glob: {root} is a file; give the folder to search.")
+        started = asyncio.get_running_loop().time()
+        found = await _found(desk, root, pattern)
+        spent = asyncio.get_running_loop().time() - started
+        return _outcome(args.pattern, root, found, desk.cwd, int(spent * 1000))
+
+
+TOOL = Glob
+
+
+def _target(args: GlobArgs, cwd: str) -> tuple[str, str]:
+    """The folder to walk and the pattern below it."""
+    pattern = args.pattern.removeprefix("./")
+    folder, rest = split_literal(pattern)
+    if "/" not in pattern:
+        rest = f"**/{rest}"
+    return absolute(folder, absolute(args.path or ".", cwd)), rest
+
+
+async def _found(desk: Desk, root: str, pattern: str) -> list[FileFacts]:
+    matches, skip = matcher(pattern).fullmatch, len(root.rstrip("/")) + 1
+    return [
+        facts
+        async for facts in desk.host.walk(root)
+        if not facts.is_dir and matches(facts.path[skip:])
+    ]
+
+
+def _outcome(pattern: str, root: str, found: list[FileFacts], cwd: str, ms: int) -> Outcome:
+    newest = nlargest(MOST, found, key=attrgetter("modified"))
+    paths = [legible(facts.path) for facts in newest]
+    more = len(found) - len(newest)
+    data = {
+        "filenames": paths,
+        "numFiles": len(paths),
+        "truncated": more > 0,
+        "durationMs": ms,
+    }
+    if not paths:
+        return done(f"No file matches {pattern} in {root}.", data)
+    lines = [shown(path, cwd) for path in paths]
+    if more:
+        lines.append(f"[{more:,} more, changed longer ago; a narrower pattern or path shows them]")
+    return done("\n".join(lines), data)

@@ -1,0 +1,79 @@
+"""Text files as the file tools see them: what to show, and what to put back unharmed."""
+
+from hashlib import sha256
+
+from msgspec import Struct
+
+LIMIT = 10 * 1024 * 1024
+BOM = "\ufeff"
+_SNIFFED = 8_192
+
+
+class TextFile(Struct, frozen=True):
+    """A decoded file. `body` has neither mark nor carriage returns; `packed` restores both.
+
+    Bytes that are not UTF-8 live in it as lone surrogates, so that they survive an edit elsewhere
+    in the file.
+    """
+
+    body: str
+    bom: bool = False
+    crlf: bool = False
+
+    @property
+    def damaged(self) -> bool:
+        """Whether some bytes were not UTF-8."""
+        return not _encodable(self.body)
+
+    def packed(self) -> bytes:
+        text = self.body.replace("\n", "\r\n") if self.crlf else self.body
+        return ((BOM if self.bom else "") + text).encode("utf-8", "surrogateescape")
+
+
+def digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def is_binary(data: bytes) -> bool:
+    return b"\0" in data[:_SNIFFED]
+
+
+def unpacked(data: bytes) -> TextFile:
+    """Only a file with nothing but CRLF is taken as CRLF: a mixed one is kept byte for byte."""
+    text = data.decode("utf-8", "surrogateescape")
+    bom = text.startswith(BOM)
+    text = text.removeprefix(BOM)
+    crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
+    return TextFile(text.replace("\r\n", "\n") if crlf else text, bom, crlf)
+
+
+def legible(text: str) -> str:
+    """Fit for JSON: a lone surrogate becomes the replacement character."""
+    if _encodable(text):
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def lines_of(body: str) -> list[str]:
+    """Lines as editors count them: only a newline ends one, and a last one may lack it."""
+    lines = body.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `2,000 lines`"""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def numbered(lines: list[str], start: int) -> str:
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, start))
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Pure data: frozen tagged unions that every layer shares."""

@@ -1,0 +1,40 @@
+"""The one place that turns our types into bytes and back."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from detent.types.errors import BadInput
+from detent.types.events import Entry
+
+T = TypeVar("T")
+
+encode = msgspec.json.Encoder().encode
+decode_any = msgspec.json.Decoder().decode
+decode_entry = msgspec.json.Decoder(Entry).decode
+
+
+def decode_as(data: bytes | str, kind: type[T]) -> T:
+    return msgspec.json.decode(data, type=kind)
+
+
+def decode_object(data: bytes | str, name: str) -> dict[str, Any]:
+    """A JSON object that a person wrote; a fault is named with its line."""
+    try:
+        value = decode_any(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{name}: {_located(data, str(error))}") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{name}: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def _located(data: bytes | str, message: str) -> str:
+    """msgspec names the byte; people look for a line. A text cut short has its fault at the end."""
+    raw = data.encode() if isinstance(data, str) else data
+    head, _, tail = message.rpartition("(byte ")
+    position = int(tail[:-1]) if head and tail[:-1].isdigit() else len(raw)
+    before = raw[:position]
+    line = before.count(b"\n") + 1
+    column = position - before.rfind(b"\n")
+    return f"line {line}, column {column}: {head.strip() or message}"

@@ -1,0 +1,254 @@
+"""Everything that happens: `Event = Entry | Signal`.
+
+An entry is durable and numbered; the log is made of entries and the truth about a session.
+A signal is live only: a reader sees it pass, nobody stores it.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from detent.types.content import AssistantBlock, Call, UserBlock
+from detent.types.effects import Effect
+from detent.types.outcomes import Outcome
+from detent.types.usage import Usage
+from detent.types.verdicts import Allow
+
+Reason = Literal[
+    "api_error",
+    "blocking_limit",
+    "budget_exceeded",
+    "end_turn",
+    "hook_stopped",
+    "invalid_response",
+    "max_tokens",
+    "max_turns",
+    "prompt_too_long",
+    "refusal",
+    "retries_exhausted",
+    "user_cancelled",
+]
+"""Why a turn ended. Only `end_turn` is a normal end."""
+
+
+class Durable(
+    Struct, frozen=True, kw_only=True, tag_field="type", tag=str.lower, omit_defaults=True
+):
+    """Base of every entry. The log stamps `seq` and `at` when it appends."""
+
+    seq: int = 0
+    at: float = 0.0
+
+
+class Opened(Durable, frozen=True, kw_only=True):
+    session: str
+    cwd: str
+    version: str
+    format: int = 1
+    parent: str = ""
+    """The session this one was forked from."""
+
+
+class Prompted(Durable, frozen=True, kw_only=True):
+    turn: int
+    content: tuple[UserBlock, ...]
+    steered: bool = False
+    """Arrived while the turn was running."""
+
+
+class Reminded(Durable, frozen=True, kw_only=True):
+    """Text put before the model by the program, not by a person."""
+
+    text: str
+    source: str
+
+
+class Replied(Durable, frozen=True, kw_only=True):
+    turn: int
+    step: int
+    model: str
+    content: tuple[AssistantBlock, ...]
+    stop: str
+    usage: Usage
+    message_id: str = ""
+    ms: int = 0
+
+
+class CallStarted(Durable, frozen=True, kw_only=True):
+    """Written before a call runs: what will run, what it touches and who permitted it."""
+
+    call_id: str
+    name: str
+    arguments: str
+    """As executed; a hook may have changed what the model wrote."""
+    effects: tuple[Effect, ...]
+    verdict: Allow
+
+
+class CallEnded(Durable, frozen=True, kw_only=True):
+    call_id: str
+    name: str
+    outcome: Outcome
+    ms: int = 0
+
+
+class Compacted(Durable, frozen=True, kw_only=True):
+    """From here on, entries before `keeps_from` are represented by the summary."""
+
+    summary: str
+    keeps_from: int
+    before_tokens: int = 0
+    trigger: Literal["auto", "manual", "reactive"] = "auto"
+
+
+class Switched(Durable, frozen=True, kw_only=True):
+    """Another model or mode from here on; empty means unchanged."""
+
+    model: str = ""
+    mode: str = ""
+
+
+class Rewound(Durable, frozen=True, kw_only=True):
+    """Entries after `to` no longer count."""
+
+    to: int
+
+
+class StepRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One model request of a turn and what came of it."""
+
+    step: int
+    model: str
+    stop: str
+    usage: Usage
+    calls: int = 0
+    ms: int = 0
+
+
+class TurnEnded(Durable, frozen=True, kw_only=True):
+    turn: int
+    reason: Reason
+    steps: tuple[StepRecord, ...] = ()
+    usage: Usage = Usage()
+    ms: int = 0
+    api_ms: int = 0
+    error: str = ""
+    """What a person should know when it was not a normal end."""
+    status: int | None = None
+    """HTTP status of the failed request, if there was one."""
+
+
+Entry = (
+    Opened
+    | Prompted
+    | Reminded
+    | Replied
+    | CallStarted
+    | CallEnded
+    | Compacted
+    | Switched
+    | Rewound
+    | TurnEnded
+)
+
+
+class Live(Struct, frozen=True, tag_field="type", tag=str.lower, omit_defaults=True, gc=False):
+    """Base of every signal."""
+
+
+class TextDelta(Live, frozen=True):
+    index: int
+    text: str
+
+
+class ThinkingDelta(Live, frozen=True):
+    index: int
+    text: str
+
+
+class CallDelta(Live, frozen=True):
+    """A piece of a call's arguments; `id` and `name` are the same in every piece."""
+
+    index: int
+    id: str
+    name: str
+    fragment: str
+
+
+class Progress(Live, frozen=True):
+    """Output of a running call, or a sign that it still runs."""
+
+    call_id: str
+    name: str
+    text: str = ""
+    seconds: float = 0.0
+
+
+class Retrying(Live, frozen=True):
+    attempt: int
+    of: int
+    delay: float
+    error: str
+    status: int | None = None
+
+
+class Discarded(Live, frozen=True):
+    """The tombstone: everything streamed since the last entry is void; remove it from view."""
+
+    reason: str
+
+
+class Asked(Live, frozen=True):
+    """A person is asked whether a call may run."""
+
+    call_id: str
+    name: str
+    arguments: str
+    reason: str
+    rules: tuple[str, ...] = ()
+
+
+class Answered(Live, frozen=True):
+    call_id: str
+    allowed: bool
+    reason: str = ""
+
+
+class Notice(Live, frozen=True):
+    """Something people should know that is not part of the conversation."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+
+
+class Nested(Struct, frozen=True, tag_field="type", tag=str.lower):
+    """An event of a subagent, wrapped by its parent."""
+
+    agent: str
+    event: "Event"
+
+
+Signal = (
+    TextDelta
+    | ThinkingDelta
+    | CallDelta
+    | Progress
+    | Retrying
+    | Discarded
+    | Asked
+    | Answered
+    | Notice
+    | Nested
+)
+Event = Entry | Signal
+
+
+class CallReady(Struct, frozen=True, gc=False):
+    """A whole call block has arrived while the message still streams. Not shown to readers."""
+
+    index: int
+    call: Call
+
+
+Delta = TextDelta | ThinkingDelta | CallDelta | CallReady | Retrying | Discarded | Notice
+"""What a model port hands to the loop while it streams."""

@@ -1,0 +1,28 @@
+"""Token counts."""
+
+from msgspec import Struct
+
+
+class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
+    input: int = 0
+    """Tokens read afresh: neither from the cache nor written to it."""
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
+    @property
+    def context(self) -> int:
+        """How much of the window the request and its answer took."""
+        return self.input + self.cache_read + self.cache_write + self.output
+
+    @property
+    def total(self) -> int:
+        return self.context
