@@ -35,7 +35,7 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
     store = Store(home)
     earlier = _earlier(options, store, cwd)
     if earlier is None:
-        session = options.session_id or new_session_id()
+        session = _new_id(options, store, cwd)
         return Journal(session, _new_log(options, store.path(cwd, session), now), True, ())
     reading = read_log(earlier)
     opened = next((entry for entry in reading.entries if isinstance(entry, Opened)), None)
@@ -43,7 +43,7 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
         raise BadInput(f"no session can be read from {earlier}")
     notices = _damage(earlier, reading.damaged)
     if options.fork:
-        session = options.session_id or new_session_id()
+        session = _new_id(options, store, cwd)
         log = _new_log(options, store.path(cwd, session), now)
         _copy(reading.entries, log, session, cwd, opened.session)
         return Journal(session, log, False, notices)
@@ -75,6 +75,14 @@ def _earlier(options: Options, store: Store, cwd: str) -> str | None:
             raise BadInput("there is no earlier session in this folder")
         return newest
     return None
+
+
+def _new_id(options: Options, store: Store, cwd: str) -> str:
+    """A new session must not write into an old one's log."""
+    wanted = options.session_id
+    if wanted and store.find(wanted, cwd) is not None:
+        raise BadInput(f"session {wanted} exists already (--resume goes on with it)")
+    return wanted or new_session_id()
 
 
 def _new_log(options: Options, path: str, now: Callable[[], float]) -> MemoryLog:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from detent.context.project import Projection, effective
-from detent.types.codec import encode
+from detent.context.tokens import estimate
 from detent.types.events import Compacted, Entry, Replied, Rewound
 from detent.types.messages import Message
 
@@ -13,7 +13,9 @@ class Conversation:
         self._entries: list[Entry] = []
         self._projection = Projection()
         self._measured = 0
-        self._since = 0
+        """Context size as the provider last reported it."""
+        self._estimated = 0
+        """What came since, estimated."""
         for entry in entries:
             self.add(entry)
 
@@ -23,31 +25,32 @@ class Conversation:
             self._rebuild()
             return
         self._projection.add(entry)
-        if isinstance(entry, Replied):
-            self._measured, self._since = entry.usage.context, len(self._entries)
+        if isinstance(entry, Replied) and entry.usage.context:
+            self._measured, self._estimated = entry.usage.context, 0
+        else:
+            self._estimated += estimate(entry)
 
-    def messages(self) -> list[Message]:
-        return self._projection.messages()
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._entries
 
     @property
     def last_seq(self) -> int:
         return self._entries[-1].seq if self._entries else 0
 
+    def messages(self) -> list[Message]:
+        return self._projection.messages()
+
     def knows_call(self, call_id: str) -> bool:
         return self._projection.knows_call(call_id)
 
     def tokens(self) -> int:
-        """Context size: what the last answer reported, and an estimate of what came since."""
-        tail = self._entries[self._since :]
-        return self._measured + sum(map(estimate, tail))
+        return self._measured + self._estimated
 
     def _rebuild(self) -> None:
+        """Nothing is measured any more: everything that still counts is estimated."""
+        still = effective(self._entries)
         self._projection = Projection()
-        self._measured, self._since = 0, 0
-        for entry in effective(self._entries):
+        for entry in still:
             self._projection.add(entry)
-
-
-def estimate(entry: Entry) -> int:
-    """About four bytes to a token; good enough between two reports."""
-    return len(encode(entry)) // 4
+        self._measured, self._estimated = 0, sum(map(estimate, still))

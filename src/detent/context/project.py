@@ -41,11 +41,15 @@ def effective(entries: Sequence[Entry]) -> list[Entry]:
         if isinstance(entry, Rewound):
             kept = [earlier for earlier in kept if earlier.seq <= entry.to]
         elif isinstance(entry, Compacted):
-            tail = [earlier for earlier in kept if earlier.seq >= entry.keeps_from]
-            kept = [entry, *tail]
+            kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
         else:
             kept.append(entry)
     return kept
+
+
+def _survives(earlier: Entry, compaction: Compacted) -> bool:
+    """An earlier summary is part of the new one, although it was written after what is kept."""
+    return earlier.seq >= compaction.keeps_from and not isinstance(earlier, Compacted)
 
 
 class Projection:

@@ -10,7 +10,7 @@ from typing import Any
 
 from detent.context.bounds import bounded
 from detent.loop.kit import Kit
-from detent.ports import Admitted, Answer, BadArguments, Desk, Proposal, Question, Tool
+from detent.ports import Admitted, Answer, BadArguments, Proposal, Question, Tool
 from detent.types.codec import decode_any, encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.events import Answered, Asked, CallEnded, CallStarted, Progress, Reminded
@@ -202,7 +202,6 @@ class CallRunner:
             self._kit.hint(Progress(slot.call.id, name, text))
 
         desk = self._kit.desk(slot.call.id, progress)
-        assert isinstance(desk, Desk)
         try:
             async with asyncio.timeout(tool.timeout):
                 return await tool.run(tool.parse(prepared.proposal.call.arguments), desk)

@@ -8,17 +8,17 @@ from msgspec import Struct
 from detent.context.conversation import Conversation
 from detent.loop.limits import Limits
 from detent.loop.stages import Trace, no_trace
-from detent.ports import Approver, Clock, Emit, Gate, Inbox, Model, Toolbox
+from detent.ports import Approver, Clock, Desk, Emit, Gate, Inbox, Model, Toolbox
 from detent.types.events import Signal
 from detent.types.usage import Usage
 
 
 class DeskMaker(Protocol):
-    """Lays out the desk for one call; the loop does not know what is on it."""
+    """Lays out the desk for one call; the loop does not care what is on it."""
 
     @property
     def cwd(self) -> str: ...
-    def __call__(self, call_id: str, progress: Callable[[str], None]) -> object: ...
+    def __call__(self, call_id: str, progress: Callable[[str], None]) -> Desk: ...
 
 
 class Kit(Struct, frozen=True):

@@ -38,6 +38,9 @@ class Tally:
         self.dollars = 0.0
         self.api_ms = 0
         self.truncations = 0
+        self.compactions = 0
+        self.recovered = False
+        """Room was already made once because the prompt was too long."""
         self.continuations = 0
         self.max_output = max_output
 

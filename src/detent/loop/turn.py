@@ -13,6 +13,7 @@ from detent.loop.limits import (
     exceeded,
     first_output,
 )
+from detent.loop.room import make_room, make_room_urgently
 from detent.loop.step import run_step
 from detent.types.content import UserBlock, plain_text
 from detent.types.errors import ModelFailure, PromptBlocked
@@ -53,11 +54,17 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
     """Steps, until the model rests or a limit holds it."""
     while True:
         kit.trace("Compact", "")
+        await make_room(kit, tally)
         if halt := exceeded(kit.limits, tally, kit.clock.elapsed()) or blocked(
             kit.conversation.tokens(), kit.model.window
         ):
             return halt
-        reply, stopped = await run_step(kit, tally)
+        try:
+            reply, stopped = await run_step(kit, tally)
+        except ModelFailure as failure:
+            if failure.kind == "prompt_too_long" and await make_room_urgently(kit, tally):
+                continue
+            raise
         if stopped:
             return Halt("hook_stopped", stopped)
         steered = await take_steering(kit, tally)
@@ -87,8 +94,13 @@ async def take_steering(kit: Kit, tally: Tally) -> bool:
 
 
 async def continued(kit: Kit, tally: Tally, reply: Reply) -> bool:
-    """A cut answer at the model's own limit goes on in a further message."""
-    if reply.stop != "max_tokens" or tally.truncations >= MOST_TRUNCATION_RETRIES:
+    """A cut answer at the model's own limit goes on in a further message.
+
+    When that did not help three times, room is made once: perhaps the window was what was full.
+    """
+    if reply.stop != "max_tokens":
+        return False
+    if tally.truncations >= MOST_TRUNCATION_RETRIES and not await make_room_urgently(kit, tally):
         return False
     tally.truncations += 1
     await kit.emit(Reminded(text=CONTINUE, source="truncation"))

@@ -56,6 +56,7 @@ class Exchange(asyncio.Protocol):
         self.head_done = False
         self.complete = False
         self.heard = False
+        self._keep_alive = False
         self._body: list[bytes] = []
         self._size = 0
         self._paused = False
@@ -86,7 +87,7 @@ class Exchange(asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        return not self.closed and self.complete and self._parser.should_keep_alive()
+        return not self.closed and self.complete and self._keep_alive
 
     def abort(self) -> None:
         self.closed = True
@@ -154,6 +155,7 @@ class Exchange(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self.complete = self.head_done
+        self._keep_alive = self._parser.should_keep_alive()  # only known at this moment
 
 
 class Transport:

@@ -71,9 +71,8 @@ async def _demo(folder: str, *, scripted: bool = False) -> int:
         max_turns=20,
     )
     async with Session(options) as session:
-        _say(
-            f"Model: {'SCRIPTED (no key is set; answers are canned)' if scripted else session.model}"
-        )
+        label = "SCRIPTED (no key is set; the answers are canned)" if scripted else session.model
+        _say(f"Model: {label}")
         _say(f"A scratch repository with a failing test. Prompt: {PROMPT}\n")
         writer = TextWriter(Stdout())
         async with aclosing(session.send(PROMPT)) as events:

@@ -6,7 +6,7 @@ from typing import Any
 from detent.sdk.summary import TurnSummary, summarise
 from detent.types.codec import decode_any
 from detent.types.effects import Runs, Writes
-from detent.types.events import CallEnded, CallStarted, Event, Reason, Replied, TurnEnded
+from detent.types.events import CallEnded, CallStarted, Compacted, Event, Reason, Replied, TurnEnded
 from detent.types.outcomes import Cut, Done, Refused
 from detent.types.usage import Usage
 
@@ -46,7 +46,7 @@ class Ledger:
 
     def add(self, event: Event) -> None:
         """Only what the result needs is kept: a long answer must not be stored piece by piece."""
-        if isinstance(event, Replied | CallStarted | CallEnded | TurnEnded):
+        if isinstance(event, Replied | CallStarted | CallEnded | Compacted | TurnEnded):
             self._events.append(event)
 
     @property
@@ -79,7 +79,7 @@ class Ledger:
             "terminal_reason": self._terminal(ended),
             "reason": ended.reason,
             "iterations": [self._iteration(step) for step in summary.steps],
-            "auto_compaction": None,
+            "auto_compaction": _compaction(summary.auto_compaction),
             "files_changed": self._files_changed(),
             "commands": self._commands(),
             "budget": {
@@ -186,6 +186,17 @@ class Ledger:
                     data = getattr(endings.get(event.call_id), "data", None) or {}
                     commands.append({"command": effect.command, "exit_code": data.get("exitCode")})
         return commands
+
+
+def _compaction(event: Compacted | None) -> dict[str, Any] | None:
+    if event is None:
+        return None
+    return {
+        "trigger": event.trigger,
+        "pre_tokens": event.before_tokens,
+        "keeps_from": event.keeps_from,
+        "notice": "older messages were replaced by a summary",
+    }
 
 
 def _calls(reply: Replied) -> Sequence[Any]:

@@ -1,0 +1,50 @@
+# Detent: every target sets up what it needs. `make demo` and `make test` work in a fresh clone.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check format bench specs coverage lock clean
+
+demo: $(READY)
+	@$(BIN)/detent demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/tool_specs.py --check
+	$(BIN)/python scripts/coverage.py --check
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python bench/run.py
+
+# What is generated: the tools as models see them, and the coverage of the requirements.
+specs: $(READY)
+	$(BIN)/python scripts/tool_specs.py
+coverage: $(READY)
+	$(BIN)/python scripts/coverage.py
+
+# New versions of what we depend on; look at the change before committing it.
+lock: $(READY)
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile pyproject.toml --upgrade --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 -q -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 -q -o requirements-dev.lock
+
+$(READY): requirements-dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean:
+	rm -rf .venv bench/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,368 @@
+"""The installed command as a subprocess, in a clean environment, against a scripted model."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detent.testing import Request, Script, ServedScript, script, serve
+
+DETENT = Path(sys.executable).with_name("detent")
+PATIENCE = 30.0
+"""Seconds until a run that should have ended or spoken counts as hung. Never waited for."""
+
+BOTH_WIRES = pytest.mark.parametrize("wire", ["anthropic", "chat"])
+
+Frame = dict[str, Any]
+
+
+class Ran:
+    """What a finished run left: exit code and output."""
+
+    def __init__(self, code: int, stdout: bytes, stderr: bytes) -> None:
+        self.code = code
+        self.stdout = stdout.decode()
+        self.stderr = stderr.decode()
+
+    @property
+    def frames(self) -> list[Frame]:
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    def of(self, kind: str, subtype: str | None = None) -> list[Frame]:
+        return [frame for frame in self.frames if _is(frame, kind, subtype)]
+
+    @property
+    def result(self) -> Frame:
+        """The one result; it must be the last thing said."""
+        frames = self.frames
+        assert [frame["type"] for frame in frames].count("result") == 1, self.stdout
+        assert frames[-1]["type"] == "result"
+        return frames[-1]
+
+    @property
+    def tool_results(self) -> list[Frame]:
+        """The tool results of a stream-json run, each with the structured one as `data`."""
+        return [
+            {**block, "data": frame.get("tool_use_result")}
+            for frame in self.of("user")
+            for block in frame["message"]["content"]
+            if block["type"] == "tool_result"
+        ]
+
+    def __repr__(self) -> str:
+        return f"exit {self.code}\n--- stdout\n{self.stdout[-4000:]}\n--- stderr\n{self.stderr}"
+
+
+class Live:
+    """A run that still goes on. Lines of stdout are read by a thread, as a host would."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._seen: list[bytes] = []
+        self._errors: list[bytes] = []
+        self._reading: list[threading.Thread] = []
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def follow(self) -> None:
+        """From here on stdout and stderr are read; without it a test reads stdout itself."""
+        if self._reading:
+            return
+        for target in (self._follow_stdout, self._follow_stderr):
+            thread = threading.Thread(target=target, daemon=True)
+            self._reading.append(thread)
+            thread.start()
+
+    def send(self, *frames: Frame | str | bytes) -> None:
+        assert self.process.stdin is not None
+        for frame in frames:
+            line = frame if isinstance(frame, bytes) else _encoded(frame)
+            self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def say(self, text: str) -> None:
+        self.send({"type": "user", "message": {"role": "user", "content": text}})
+
+    def control(self, subtype: str, **fields: Any) -> Frame:
+        """A control request and the answer to it."""
+        request_id = f"host-{subtype}"
+        request = {"subtype": subtype, **fields}
+        self.send({"type": "control_request", "request_id": request_id, "request": request})
+        answer = self.next("control_response")["response"]
+        assert answer["request_id"] == request_id
+        return answer
+
+    def answer(self, request: Frame, **response: Any) -> None:
+        body = {"subtype": "success", "request_id": request["request_id"], "response": response}
+        self.send({"type": "control_response", "response": body})
+
+    def end_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def next(
+        self, kind: str, subtype: str | None = None, where: Callable[[Frame], bool] | None = None
+    ) -> Frame:
+        """The next frame of this kind; those before it are passed over."""
+        self.follow()
+        while True:
+            try:
+                line = self._lines.get(timeout=PATIENCE)
+            except queue.Empty:
+                raise AssertionError(f"no {kind} frame came; seen: {self._seen}") from None
+            assert line is not None, f"no {kind} frame before the end; seen: {self._seen}"
+            frame = json.loads(line)
+            if _is(frame, kind, subtype) and (where is None or where(frame)):
+                return frame
+
+    def finish(self) -> Ran:
+        """Until the run has ended; what it said in total."""
+        self.follow()
+        if self.process.stdin is not None and not self.process.stdin.closed:
+            self.process.stdin.close()
+        code = self.process.wait(PATIENCE)
+        for thread in self._reading:
+            thread.join(PATIENCE)
+        return Ran(code, b"".join(self._seen), b"".join(self._errors))
+
+    def kill(self) -> None:
+        """For the end of a test: nothing may outlive it."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        for thread in self._reading:
+            thread.join(PATIENCE)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _follow_stdout(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._seen.append(line)
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _follow_stderr(self) -> None:
+        assert self.process.stderr is not None
+        self._errors.extend(self.process.stderr)
+
+
+class Runner:
+    """A fresh folder, an environment with nothing in it but the model, and the command."""
+
+    def __init__(self, wire: str, folder: Path, stack: ExitStack) -> None:
+        self.wire = wire
+        self.work = folder / "work"
+        self.home = folder / "user"
+        self.state = folder / "state"
+        """DETENT_HOME; not made until something is saved."""
+        self.folder = folder
+        self.work.mkdir()
+        self.home.mkdir()
+        self._stack = stack
+        self._server: ServedScript | None = None
+        self._lives: list[Live] = []
+
+    @property
+    def server(self) -> ServedScript:
+        assert self._server is not None, "call serve() first"
+        return self._server
+
+    @property
+    def requests(self) -> list[Request]:
+        return self.server.requests
+
+    @property
+    def model(self) -> str:
+        """What is used when nobody names one."""
+        return "claude-sonnet-5-5" if self.wire == "anthropic" else "gpt-6.1-terra"
+
+    def serve(self, *replies: Any, **options: Any) -> ServedScript:
+        plan = replies[0] if len(replies) == 1 and isinstance(replies[0], Script) else None
+        self._server = self._stack.enter_context(serve(plan or script(*replies, **options)))
+        return self._server
+
+    def env(self, more: Mapping[str, str | None] | None = None) -> dict[str, str]:
+        """`None` takes a variable away."""
+        found: dict[str, str | None] = {
+            "PATH": f"{DETENT.parent}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.home),
+            "DETENT_HOME": str(self.state),
+        }
+        if self._server is not None and self.wire == "anthropic":
+            found |= {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": self.server.url}
+        elif self._server is not None:
+            found |= {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": f"{self.server.url}/v1"}
+        found |= more or {}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def run(
+        self,
+        *args: str,
+        stdin: str | bytes = b"",
+        env: Mapping[str, str | None] | None = None,
+        cwd: Path | None = None,
+    ) -> Ran:
+        done = subprocess.run(
+            [str(DETENT), *args],
+            env=self.env(env),
+            cwd=cwd or self.work,
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def prompt(self, prompt: str, *args: str, output: str = "json", **more: Any) -> Ran:
+        """`detent -p PROMPT --output-format …`"""
+        return self.run("-p", prompt, "--output-format", output, *args, **more)
+
+    def frames(self, prompt: str, *args: str, **more: Any) -> Ran:
+        return self.prompt(prompt, *args, output="stream-json", **more)
+
+    def start(
+        self, *args: str, env: Mapping[str, str | None] | None = None, stdin: bool = False
+    ) -> Live:
+        process = subprocess.Popen(
+            [str(DETENT), *args],
+            env=self.env(env),
+            cwd=self.work,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        live = Live(process)
+        self._lives.append(live)
+        return live
+
+    def converse(self, *args: str, env: Mapping[str, str | None] | None = None) -> Live:
+        """The many-turn mode, frames both ways."""
+        live = self.start(
+            "--input-format", "stream-json", "--output-format", "stream-json", *args,
+            env=env, stdin=True,
+        )  # fmt: skip
+        live.follow()
+        return live
+
+    @property
+    def logs(self) -> list[Path]:
+        return sorted(self.state.glob("sessions/*/*.jsonl"))
+
+    def entries(self, session: str) -> list[Frame]:
+        """The log of a session, one object per entry."""
+        (path,) = [log for log in self.logs if log.stem == session]
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def close(self) -> None:
+        for live in self._lives:
+            live.kill()
+
+
+class Pipe:
+    """A named pipe that a command writes to, so that a test knows where the command is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        os.mkfifo(path)
+        # Open for both: then neither side waits for the other to open, and nothing is an end.
+        self._descriptor = os.open(path, os.O_RDWR)
+
+    def line(self) -> str:
+        import select
+
+        assert select.select([self._descriptor], [], [], PATIENCE)[0], f"nothing in {self.path}"
+        return os.read(self._descriptor, 4096).decode().strip()
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def _is(frame: Frame, kind: str, subtype: str | None) -> bool:
+    return frame["type"] == kind and (subtype is None or frame.get("subtype") == subtype)
+
+
+def _encoded(frame: Frame | str) -> bytes:
+    return (frame if isinstance(frame, str) else json.dumps(frame)).encode()
+
+
+def assert_valid(request: Request) -> None:
+    """What both providers insist on: each call answered once, in the next message, ids unique."""
+    messages = [m for m in request.messages if m["role"] != "system"]
+    assert messages[0]["role"] == "user"
+    assert messages[-1]["role"] != "assistant"
+    seen: set[str] = set()
+    for number, message in enumerate(messages):
+        calls = _call_ids(message)
+        assert len(set(calls)) == len(calls) and not seen & set(calls), "a call id comes twice"
+        seen |= set(calls)
+        answered = _answered(messages[number + 1 :])
+        assert sorted(answered) == sorted(calls), f"message {number}: {calls} got {answered}"
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            assert block.get("text") != "", "an empty text block"
+    if "system" in request.json:  # Anthropic
+        roles = [message["role"] for message in messages]
+        assert all(one != other for one, other in zip(roles, roles[1:], strict=False)), roles
+
+
+def _call_ids(message: Frame) -> list[str]:
+    if message["role"] != "assistant":
+        return []
+    content = message["content"] if isinstance(message["content"], list) else []
+    blocks = [block["id"] for block in content if block["type"] == "tool_use"]
+    return blocks + [call["id"] for call in message.get("tool_calls") or ()]
+
+
+def _answered(following: Sequence[Frame]) -> list[str]:
+    """Ids of the results before the next answer of the model."""
+    found: list[str] = []
+    for message in following:
+        if message["role"] == "assistant":
+            break
+        if message["role"] == "tool":
+            found.append(message["tool_call_id"])
+        elif isinstance(message["content"], list):
+            blocks = message["content"]
+            found += [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+    return found
+
+
+@pytest.fixture
+def wire() -> str:
+    """Overridden by BOTH_WIRES where the wire could make a difference."""
+    return "anthropic"
+
+
+@pytest.fixture
+def runner(wire: str, tmp_path: Path) -> Iterator[Runner]:
+    """After the test: every request was valid, and the script could answer all of them."""
+    with ExitStack() as stack:
+        runner = Runner(wire, tmp_path, stack)
+        stack.callback(runner.close)
+        yield runner
+        if runner._server is not None:
+            assert runner.server.problems == []
+            for request in runner.requests:
+                assert request.json["stream"] is True
+                assert_valid(request)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Pipe]:
+    pipe = Pipe(tmp_path / "pipe")
+    yield pipe
+    pipe.close()
