@@ -306,14 +306,18 @@ def assert_valid(request: Request) -> None:
     assert messages[0]["role"] == "user"
     assert messages[-1]["role"] != "assistant"
     seen: set[str] = set()
+    results = 0
     for number, message in enumerate(messages):
         calls = _call_ids(message)
         assert len(set(calls)) == len(calls) and not seen & set(calls), "a call id comes twice"
         seen |= set(calls)
-        answered = _answered(messages[number + 1 :])
-        assert sorted(answered) == sorted(calls), f"message {number}: {calls} got {answered}"
+        if message["role"] == "assistant":
+            answered = _answered(messages[number + 1 :])
+            results += len(answered)
+            assert sorted(answered) == sorted(calls), f"message {number}: {calls} got {answered}"
         for block in message["content"] if isinstance(message["content"], list) else ():
             assert block.get("text") != "", "an empty text block"
+    assert results == len(_results(messages)), "a result has no call"
     if "system" in request.json:  # Anthropic
         roles = [message["role"] for message in messages]
         assert all(one != other for one, other in zip(roles, roles[1:], strict=False)), roles
@@ -329,10 +333,14 @@ def _call_ids(message: Frame) -> list[str]:
 
 def _answered(following: Sequence[Frame]) -> list[str]:
     """Ids of the results before the next answer of the model."""
+    roles = [message["role"] for message in following]
+    end = roles.index("assistant") if "assistant" in roles else len(roles)
+    return _results(following[:end])
+
+
+def _results(messages: Sequence[Frame]) -> list[str]:
     found: list[str] = []
-    for message in following:
-        if message["role"] == "assistant":
-            break
+    for message in messages:
         if message["role"] == "tool":
             found.append(message["tool_call_id"])
         elif isinstance(message["content"], list):

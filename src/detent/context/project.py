@@ -7,7 +7,7 @@ lacks its call; no id appears twice; roles alternate.
 
 from collections.abc import Iterable, Sequence
 
-from detent.types.content import AssistantBlock, Call, Result, Text, UserBlock
+from detent.types.content import AssistantBlock, Call, Image, Result, Text, UserBlock
 from detent.types.events import (
     CallEnded,
     CallStarted,
@@ -37,11 +37,20 @@ def project(entries: Sequence[Entry]) -> list[Message]:
 def effective(entries: Sequence[Entry]) -> list[Entry]:
     """The entries that still count: rewound ones dropped, compacted ones behind their summary."""
     kept: list[Entry] = []
+    for entry in _not_rewound(entries):
+        if isinstance(entry, Compacted):
+            kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
+        else:
+            kept.append(entry)
+    return kept
+
+
+def _not_rewound(entries: Sequence[Entry]) -> list[Entry]:
+    """Found before compactions are: going back behind one brings back what it had replaced."""
+    kept: list[Entry] = []
     for entry in entries:
         if isinstance(entry, Rewound):
             kept = [earlier for earlier in kept if earlier.seq <= entry.to]
-        elif isinstance(entry, Compacted):
-            kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
         else:
             kept.append(entry)
     return kept
@@ -67,11 +76,9 @@ class Projection:
     def add(self, entry: Entry) -> None:
         match entry:
             case Prompted(content=content):
-                self._tail += [block for block in content if not _is_blank(block)]
-            case Reminded(text=text):
-                self._tail.append(Text(text))
-            case Compacted(summary=summary):
-                self._tail.append(Text(summary))
+                self._say(content)
+            case Reminded(text=text) | Compacted(summary=text):
+                self._say((Text(text),))
             case CallStarted(call_id=call_id):
                 self._started.add(call_id)
             case CallEnded(call_id=call_id, outcome=outcome):
@@ -87,7 +94,12 @@ class Projection:
         return [*self._closed, User(pending)] if pending else list(self._closed)
 
     def knows_call(self, call_id: str) -> bool:
-        return call_id in self._ids
+        """Also a call whose answer was lost: its outcome must not be taken for another's."""
+        return call_id in self._ids or call_id in self._outcomes or call_id in self._started
+
+    def _say(self, content: Iterable[UserBlock]) -> None:
+        """A result stands only where its call is: one inside a prompt is left out."""
+        self._tail += [b for b in content if not isinstance(b, Result) and not _is_blank(b)]
 
     def _reply(self, entry: Replied) -> None:
         content = tuple(self._renamed(block) for block in entry.content if not _is_blank(block))
@@ -128,7 +140,7 @@ class Projection:
             if logged in answered:
                 yield Result(sent, (Text(DUPLICATE),), is_error=True)
             elif outcome is not None:
-                yield Result(sent, content_of(outcome), is_error(outcome))
+                yield Result(sent, _visible(outcome), is_error(outcome))
             else:
                 note = MAY_HAVE_RUN if logged in self._started else NEVER_RAN
                 yield Result(sent, (Text(note),), is_error=True)
@@ -140,6 +152,10 @@ class Projection:
             self._started.discard(logged)
         self._open_calls = []
         self._tail = []
+
+
+def _visible(outcome: Outcome) -> tuple[Text | Image, ...]:
+    return tuple(b for b in content_of(outcome) if not _is_blank(b)) or (Text("(no output)"),)
 
 
 def _is_blank(block: AssistantBlock | UserBlock) -> bool:

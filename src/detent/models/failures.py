@@ -15,6 +15,9 @@ _TOO_LONG = (
     "exceeds the available context",
     "too many tokens",
     "input is too long",
+    "exceed context limit",
+    "maximum prompt length",
+    "exceeds the maximum number of tokens",
 )
 _SPENT = ("insufficient_quota", "credit balance", "billing", "spend limit", "usage limit")
 
@@ -31,7 +34,7 @@ def failure_from_http(status: int, headers: Mapping[str, str], body: bytes) -> M
 
 def kind_of(status: int, message: str, headers: Mapping[str, str]) -> FailureKind:
     text = message.lower()
-    if status in (400, 413, 422) and any(mark in text for mark in _TOO_LONG):
+    if status in (400, 413, 422) and is_too_long(text):
         return "prompt_too_long"
     if headers.get("x-should-retry") == "false" or any(mark in text for mark in _SPENT):
         return "invalid_request" if status not in (401, 403) else "auth"
@@ -50,6 +53,17 @@ def kind_of(status: int, message: str, headers: Mapping[str, str]) -> FailureKin
             return "server"
         case _:
             return "invalid_request"
+
+
+def kind_in_stream(text: str) -> FailureKind:
+    """The kind of an error object inside a stream that had begun with status 200."""
+    if is_too_long(text):
+        return "prompt_too_long"
+    return "overloaded" if "overloaded" in text.lower() else "server"
+
+
+def is_too_long(text: str) -> bool:
+    return any(mark in text.lower() for mark in _TOO_LONG)
 
 
 def error_text(body: bytes) -> str:

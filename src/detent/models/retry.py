@@ -87,11 +87,11 @@ def wait_before(failure: ModelFailure, policy: RetryPolicy, waits: int) -> float
 
 
 def smaller_output(max_output: int, failures: list[ModelFailure]) -> int:
-    """From the second timeout on, ask for less each time."""
+    """From the second timeout on, ask for less each time; never for more, and 0 stays unknown."""
     timeouts = sum(failure.kind == "timeout" for failure in failures)
     if timeouts < 2 or failures[-1].kind != "timeout":
         return max_output
-    return max(_SMALLEST_OUTPUT, max_output // 2)
+    return min(max_output, max(_SMALLEST_OUTPUT, max_output // 2))
 
 
 def _may_retry(failures: list[ModelFailure], policy: RetryPolicy, waits: int) -> bool:

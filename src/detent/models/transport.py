@@ -87,7 +87,8 @@ class Exchange(asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        return not self.closed and self.complete and self._keep_alive
+        """An unread rest may have paused the socket: such a connection is not used again."""
+        return not self.closed and self.complete and not self._body and self._keep_alive
 
     def abort(self) -> None:
         self.closed = True

@@ -28,7 +28,7 @@ class Declared(Struct, frozen=True):
     name: str
     command: str | list[str]
     description: str = ""
-    inputSchema: dict[str, Any] = {"type": "object"}
+    inputSchema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
     args: list[str] = []
     requiredPermission: str = ""
 

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from detent.models.assemble import Assembler
+from detent.models.failures import is_too_long
 from detent.models.protocols.wire import EncodedMessages, parsed_arguments
 from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
 from detent.types.errors import FailureKind, ModelFailure
@@ -97,6 +98,8 @@ class AnthropicMessages:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
                 for tool in request.tools
             ]
+        if not request.messages:
+            raise ModelFailure("invalid_request", "there is no message to send")
         *earlier, last = request.messages
         history = self._messages.join(earlier)
         final = _encode(_message(last, model, mark=self._caching))
@@ -196,7 +199,10 @@ def failure_of(error: _Error) -> ModelFailure:
         "not_found_error": "not_found",
         "invalid_request_error": "invalid_request",
     }
-    return ModelFailure(kinds.get(error.type, "server"), error.message or error.type or "error")
+    kind = kinds.get(error.type, "server")
+    if kind == "invalid_request" and is_too_long(error.message):
+        kind = "prompt_too_long"
+    return ModelFailure(kind, error.message or error.type or "error")
 
 
 def _or(value: int | None, default: int) -> int:

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from detent.models.assemble import Assembler
+from detent.models.assemble import Assembler, OpenBlock
+from detent.models.failures import kind_in_stream
 from detent.models.protocols.wire import EncodedMessages, parsed_arguments
 from detent.types.content import Call, Image, Result, Text
 from detent.types.errors import ModelFailure
@@ -110,7 +111,7 @@ class OpenAIChat:
             chunk = _decode(data)
         except msgspec.MsgspecError as error:
             raise ModelFailure("invalid_response", f"unreadable event: {error}") from None
-        if chunk.error:
+        if chunk.error and bytes(chunk.error) != b"null":
             raise _failure(bytes(chunk.error))
         if chunk.model:
             into.model = chunk.model
@@ -155,16 +156,23 @@ class OpenAIChat:
             into.close(key)
 
 
-def _slot(call: _ToolCall, function: _Function, into: Assembler) -> tuple[str, int]:
-    """Some servers number every call 0, some not at all; the id then tells calls apart."""
-    number = call.index or 0
-    while (block := into.find(("call", number))) is not None:
-        same = not call.id or block.id == call.id
-        fresh = call.index is None and not call.id and bool(function.name) and block.closed
-        if same and not fresh:
-            break
-        number += 1
-    return ("call", number)
+def _slot(call: _ToolCall, function: _Function, into: Assembler) -> tuple[str, int, int]:
+    """Some servers number every call 0, some not at all: calls of one number queue up behind it."""
+    number, place = call.index or 0, 0
+    latest: OpenBlock | None = None
+    while (block := into.find(("call", number, place))) is not None:
+        if call.id and block.id == call.id:
+            return ("call", number, place)
+        latest, place = block, place + 1
+    # A piece that names no call of its own belongs to the one that began last.
+    is_piece = latest is not None and not _begins_another(call, function, latest)
+    return ("call", number, place - 1 if is_piece else place)
+
+
+def _begins_another(call: _ToolCall, function: _Function, latest: OpenBlock) -> bool:
+    if call.id:
+        return True
+    return bool(function.name) and (latest.closed or latest.name not in ("", function.name))
 
 
 def _arguments(raw: Raw) -> str:
@@ -200,8 +208,10 @@ def _failure(raw: bytes) -> ModelFailure:
         error = msgspec.json.decode(raw)
     except msgspec.DecodeError:
         error = raw.decode(errors="replace")
-    message = error.get("message", "") if isinstance(error, dict) else str(error)
-    return ModelFailure("server", f"the server reported an error: {message or error}")
+    fields = error if isinstance(error, dict) else {"message": str(error)}
+    message = str(fields.get("message") or error)
+    kind = kind_in_stream(f"{fields.get('type')} {fields.get('code')} {message}")
+    return ModelFailure(kind, f"the server reported an error: {message}")
 
 
 def _limit_name(model: str) -> str:

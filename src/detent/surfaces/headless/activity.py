@@ -13,16 +13,21 @@ from detent.types.events import (
     Notice,
     Retrying,
 )
-from detent.types.outcomes import Cut, Done, Failed, Refused, text_of
+from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused, text_of
 
 WIDTH = 100
 
 
 def tell(text: str) -> None:
-    """A line to people. Control characters of the world outside do not reach the terminal."""
+    """A line to people."""
+    say(f"detent: {text}")
+
+
+def say(text: str) -> None:
+    """Control characters of the world outside do not reach the terminal."""
     clean = "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
     with suppress(OSError):
-        print(f"detent: {clean}", file=sys.stderr, flush=True)
+        print(clean, file=sys.stderr, flush=True)
 
 
 def tell_notice(event: Event) -> None:
@@ -34,15 +39,15 @@ def tell_notice(event: Event) -> None:
 def tell_activity(event: Event) -> None:
     match event:
         case CallStarted(name=name, arguments=arguments):
-            tell(f"→ {name} {_gist(arguments)}"[:WIDTH])
+            say(f"  → {name} {_gist(arguments)}"[:WIDTH])
         case CallEnded(name=name, outcome=outcome, ms=ms):
-            tell(f"{_mark(outcome)} {name} {ms} ms {_first_line(text_of(outcome))}"[:WIDTH])
+            say(f"  {_mark(outcome)} {name} · {ms} ms · {_came_to(outcome)}"[:WIDTH])
         case Retrying(attempt=attempt, of=of, delay=delay, error=error):
-            tell(f"↻ retry {attempt}/{of} in {delay:g} s: {error}")
+            say(f"  ↻ retry {attempt}/{of} in {delay:g} s: {error}")
         case Asked(name=name, reason=reason):
-            tell(f"? {name}: {reason}")
+            say(f"  ? {name}: {reason}")
         case Answered(allowed=allowed):
-            tell("  allowed" if allowed else "  not allowed")
+            say("    allowed" if allowed else "    not allowed")
         case _:
             tell_notice(event)
 
@@ -71,6 +76,18 @@ def _gist(arguments: str) -> str:
         if isinstance(given, dict) and isinstance(given.get(name), str):
             return _first_line(given[name])
     return arguments
+
+
+def _came_to(outcome: Outcome) -> str:
+    """What a result comes to, in a few words."""
+    data = getattr(outcome, "data", None) or {}
+    lines = [line for line in text_of(outcome).split("\n") if any(map(str.isalnum, line))]
+    if "exitCode" in data:
+        shown = [line for line in lines if not line.startswith("Exit code")]
+        return f"exit {data['exitCode']} · {shown[-1].strip() if shown else '(no output)'}"
+    if "file" in data:
+        return f"{data['file'].get('numLines')} lines"
+    return _first_line(lines[0]) if lines else ""
 
 
 def _first_line(text: str) -> str:

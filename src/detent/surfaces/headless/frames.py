@@ -14,6 +14,8 @@ from detent.types.version import VERSION
 LONGEST_LINE = 1_000_000
 """Clients refuse a line of 1,048,576 characters; this leaves room."""
 
+FEWEST_ITEMS = 64
+
 CLIENT_VERSION = "2.1.325"
 """The protocol level we speak, as clients check it; our own version stands beside it."""
 
@@ -32,10 +34,15 @@ def _shortened(value: Any, most: int) -> Any:
         half = most // 2
         note = f"\n[… {len(value) - 2 * half:,} characters left out …]\n"
         return value[:half] + note + value[-half:]
+    # Many small things are as long as one big one; no frame of ours has so many of its own.
+    items = max(FEWEST_ITEMS, most // 50)
     if isinstance(value, dict):
-        return {key: _shortened(item, most) for key, item in value.items()}
+        kept = list(value.items())[:items]
+        return {key: _shortened(item, most) for key, item in kept}
     if isinstance(value, list | tuple):
-        return [_shortened(item, most) for item in value]
+        left_out = len(value) - items
+        note = [f"[… {left_out:,} items left out …]"] if left_out > 0 else []
+        return [_shortened(item, most) for item in value[:items]] + note
     return value
 
 

@@ -19,7 +19,8 @@ class Partials:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self._open: int | None = None
+        self._open: dict[int, bool] = {}
+        """The blocks of the message; true until their end was told."""
         self._started = False
 
     def of(self, event: Event) -> list[dict[str, Any]]:
@@ -37,7 +38,7 @@ class Partials:
             case Replied():
                 return self._end(event)
             case Discarded():
-                self._open, self._started = None, False
+                self._open, self._started = {}, False
                 return []
             case _:
                 return []
@@ -46,9 +47,8 @@ class Partials:
         self, index: int, block: dict[str, Any], delta: dict[str, Any]
     ) -> list[dict[str, Any]]:
         frames: list[dict[str, Any]] = [] if self._started else [self._start()]
-        if self._open != index:
-            frames += self._close()
-            self._open = index
+        if index not in self._open:
+            self._open[index] = True
             frames.append({"type": "content_block_start", "index": index, "content_block": block})
         frames.append({"type": "content_block_delta", "index": index, "delta": delta})
         return frames
