@@ -12,16 +12,12 @@ from detent.testing.script import (
     Fault,
     RedactedThink,
     Reply,
-    Request,
     Say,
     Script,
     Think,
-    ToolResult,
     Usage,
     call,
     fault,
-    load_script,
-    parse_script,
     reply,
     say,
     script,
@@ -29,20 +25,30 @@ from detent.testing.script import (
 )
 
 if TYPE_CHECKING:
-    from detent.testing.server import Mark, ScriptedServer, ServedScript, serve
+    from detent.testing.memory_host import MemoryHost
+    from detent.testing.reading import load_script, parse_script
+    from detent.testing.request import Request, ToolResult
+    from detent.testing.scripted_model import ScriptedModel
+    from detent.testing.served import ServedScript, serve
+    from detent.testing.server import ScriptedServer
+    from detent.testing.static_tools import StaticTools
+    from detent.testing.streaming import Mark
 
 __all__ = [
     "QUIRKS",
     "Call",
     "Fault",
     "Mark",
+    "MemoryHost",
     "RedactedThink",
     "Reply",
     "Request",
     "Say",
     "Script",
+    "ScriptedModel",
     "ScriptedServer",
     "ServedScript",
+    "StaticTools",
     "Think",
     "ToolResult",
     "Usage",
@@ -58,9 +64,24 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from detent.testing import server
+_HOMES = {
+    "Mark": "streaming",
+    "MemoryHost": "memory_host",
+    "Request": "request",
+    "ScriptedModel": "scripted_model",
+    "ScriptedServer": "server",
+    "ServedScript": "served",
+    "StaticTools": "static_tools",
+    "ToolResult": "request",
+    "load_script": "reading",
+    "parse_script": "reading",
+    "serve": "served",
+}
 
-    return getattr(server, name)
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
-from detent.testing.script import Request, Script, load_script
+from detent.testing.reading import load_script
+from detent.testing.request import Request
+from detent.testing.script import Script
 from detent.testing.server import ScriptedServer
 
 _SECRET = {"authorization", "x-api-key", "api-key", "cookie"}

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from detent.ports import DeltaSink
+from detent.testing.reading import load_script
 from detent.testing.script import (
     Call,
     Fault,
@@ -12,7 +13,6 @@ from detent.testing.script import (
     Script,
     Think,
     as_reply,
-    load_script,
 )
 from detent.testing.script import Reply as ScriptedReply
 from detent.types import content
