@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import queue
+import select
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -216,9 +218,12 @@ class Runner:
         stdin: str | bytes = b"",
         env: Mapping[str, str | None] | None = None,
         cwd: Path | None = None,
+        shell: str = "",
     ) -> Ran:
+        """`shell` is run first, in the shell that then becomes the command."""
+        started_by = ["bash", "-c", f'{shell} && exec "$@"', "bash"] if shell else []
         done = subprocess.run(
-            [str(DETENT), *args],
+            [*started_by, str(DETENT), *args],
             env=self.env(env),
             cwd=cwd or self.work,
             input=stdin.encode() if isinstance(stdin, str) else stdin,
@@ -283,8 +288,6 @@ class Pipe:
         self._descriptor = os.open(path, os.O_RDWR)
 
     def line(self) -> str:
-        import select
-
         assert select.select([self._descriptor], [], [], PATIENCE)[0], f"nothing in {self.path}"
         return os.read(self._descriptor, 4096).decode().strip()
 
@@ -320,7 +323,7 @@ def assert_valid(request: Request) -> None:
     assert results == len(_results(messages)), "a result has no call"
     if "system" in request.json:  # Anthropic
         roles = [message["role"] for message in messages]
-        assert all(one != other for one, other in zip(roles, roles[1:], strict=False)), roles
+        assert all(one != other for one, other in pairwise(roles)), roles
 
 
 def _call_ids(message: Frame) -> list[str]:

@@ -23,14 +23,13 @@ def test_f061_a_config_file_is_read_and_its_bug_at_line_42_mended(runner: Runner
         reply(call("read_file", path="app.conf")),
         reply(
             "Line 42 has the letter O instead of a zero.",
-            call(
-                "edit_file", path="app.conf", old_text="timeout = 3O", new_text="timeout = 30"
-            ),
+            call("edit_file", path="app.conf", old_text="timeout = 3O", new_text="timeout = 30"),
         ),
         reply(call("bash", command=check)),
         "Fixed the bug at line 42.",
     )
-    ran = runner.frames("read app.conf and fix the bug at line 42", *EDITS, "--allowedTools", "Bash")
+    prompt = "read app.conf and fix the bug at line 42"
+    ran = runner.frames(prompt, *EDITS, "--allowedTools", "Bash")
     assert ran.code == 0, ran
     assert ran.result["result"] == "Fixed the bug at line 42."
     assert len(runner.requests) == 4

@@ -16,20 +16,19 @@ from detent.gate.hooks import (
     ask_hooks,
 )
 from detent.gate.modes import (
+    PLANNING,
     Mode,
     Workspace,
     default_verdict,
     is_harmless,
     removes_too_much,
 )
-from detent.gate.paths import is_protected
-from detent.gate.readonly import is_read_only
+from detent.gate.precious import precious, redirects
 from detent.gate.rules import Place, Rule, allowing, might_restrict, parse_rule, restricting
-from detent.gate.shell import Command
 from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised
 from detent.types.content import UserBlock, plain_text
 from detent.types.effects import Effect, Writes
-from detent.types.errors import PromptBlocked
+from detent.types.errors import BadInput, PromptBlocked
 from detent.types.outcomes import Failed, Outcome, Refused, text_of, with_context
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
 
@@ -63,9 +62,6 @@ class Gatekeeper:
     def harmless(self, effects: tuple[Effect, ...]) -> bool:
         return is_harmless(effects, self._workspace)
 
-    def _is_free(self, command: Command) -> bool:
-        return is_read_only(command, self._workspace.reads_freely)
-
     def judge(self, proposal: Proposal) -> Verdict:
         """Deny, then ask, then allow, then the mode: pure, and the same for every caller."""
         place = Place(self._workspace.cwd, self._workspace.home)
@@ -75,20 +71,29 @@ class Gatekeeper:
             return self._asking(Ask(f"rule {rule.text}", f"The rule {rule.text} asks first."))
         if removes_too_much(proposal.effects, self._workspace):
             return self._asking(Ask("critical removal", "It would delete too much."))
-        if rule := allowing(self._rules.allow, proposal, place, self._is_free):
-            return self._by_rule(rule, proposal)
-        return self._by_mode(proposal)
+        verdict = self._permitted(proposal, place)
+        restrictive = (*self._rules.deny, *self._rules.ask)
+        if isinstance(verdict, Allow) and (doubt := might_restrict(restrictive, proposal, place)):
+            return self._asking(Ask(f"rule {doubt.text}", f"The rule {doubt.text} might apply."))
+        return verdict
+
+    def _permitted(self, proposal: Proposal, place: Place) -> Verdict:
+        """An allow rule can only widen what the mode gives."""
+        rule = allowing(self._rules.allow, proposal, place, self._workspace.finds_harmless)
+        by_rule = self._by_rule(rule, proposal) if rule is not None else None
+        if isinstance(by_rule, Allow):
+            return by_rule
+        by_mode = self._by_mode(proposal)
+        return by_mode if by_rule is None or isinstance(by_mode, Allow) else by_rule
 
     def _by_rule(self, rule: Rule, proposal: Proposal) -> Verdict:
-        restrictive = (*self._rules.deny, *self._rules.ask)
-        if doubt := might_restrict(restrictive, proposal):
-            return self._asking(Ask(f"rule {doubt.text}", f"The rule {doubt.text} might apply."))
         writes = [effect.path for effect in proposal.effects if isinstance(effect, Writes)]
-        if self.mode == "plan" and writes:
-            return Deny("mode plan", "In plan mode nothing is written; present the plan instead.")
-        protected = [path for path in writes if is_protected(path)]
-        if protected and self.mode != "bypassPermissions":
-            return self._asking(Ask("protected path", f"{protected[0]} decides what runs later."))
+        if self.mode == "plan" and (writes or redirects(proposal.effects)):
+            return Deny("mode plan", PLANNING)
+        if self.mode != "bypassPermissions" and (
+            reason := precious(proposal.effects, self._workspace)
+        ):
+            return self._asking(Ask("protected path", reason))
         return Allow(f"rule {rule.text}")
 
     def _by_mode(self, proposal: Proposal) -> Verdict:
@@ -126,6 +131,10 @@ class Gatekeeper:
                 return Admitted(verdict, answer.arguments, answer.context)
             case Ask():
                 said = await ask.ask(Question(proposal, verdict.reason, verdict.rules))
+                if said.allowed and said.arguments is not None:
+                    changed = self.judge(propose(said.arguments))
+                    if isinstance(changed, Deny):
+                        return _refusal(changed)
                 return self._answered(said, verdict, answer)
 
     async def _before(self, proposal: Proposal) -> HookAnswer:
@@ -141,7 +150,7 @@ class Gatekeeper:
             joined = HookAnswer(
                 decision=answer.decision if stricter else joined.decision,
                 reason=answer.reason if stricter else joined.reason,
-                arguments=answer.arguments or joined.arguments,
+                arguments=joined.arguments if answer.arguments is None else answer.arguments,
                 context="\n".join(filter(None, (joined.context, answer.context))),
             )
         return joined
@@ -150,10 +159,19 @@ class Gatekeeper:
         if not said.allowed:
             reason = said.reason or "The user said no."
             return Refused(_with_hint(reason, verdict), said.by)
-        added = tuple(parse_rule(text, self._canonical) for text in said.rules)
-        self._rules = replace(self._rules, allow=(*self._rules.allow, *added))
+        for text in said.rules:
+            self._honour(text)
         changed = said.arguments if said.arguments is not None else hook.arguments
         return Admitted(Allow(said.by), changed, hook.context)
+
+    def _honour(self, text: str) -> None:
+        """A rule that cannot be read permits nothing; the answer itself still counts."""
+        try:
+            added = parse_rule(text, self._canonical)
+        except BadInput as error:
+            self._report(f"a rule was not added: {error}")
+        else:
+            self._rules = replace(self._rules, allow=(*self._rules.allow, added))
 
     async def review(self, proposal: Proposal, outcome: Outcome) -> Revised:
         """After the call: a hook cannot undo it, but it can say that it was wrong."""

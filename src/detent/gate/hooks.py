@@ -70,11 +70,16 @@ async def ask_hooks(
     for hook in hooks:
         try:
             returned = hook(event)
-            answer = await returned if isawaitable(returned) else returned
+            answer: Any = await returned if isawaitable(returned) else returned
         except Exception as error:
-            name = getattr(hook, "__name__", "hook")
-            report(f"hook {name} failed: {type(error).__name__}: {error}")
+            report(f"hook {_name(hook)} failed: {type(error).__name__}: {error}")
             continue
-        if answer is not None:
+        if isinstance(answer, HookAnswer):
             answers.append(answer)
+        elif answer is not None:
+            report(f"hook {_name(hook)} gave {type(answer).__name__}, not a HookAnswer")
     return answers
+
+
+def _name(hook: Hook) -> str:
+    return getattr(hook, "__name__", "hook")

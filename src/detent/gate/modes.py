@@ -1,17 +1,23 @@
 """What each permission mode lets run when no rule speaks."""
 
 import os
+import re
 from typing import Literal, get_args
 
 from detent.gate.paths import is_inside, is_protected, is_secret, is_special
 from detent.gate.readonly import is_read_only
-from detent.gate.shell import Command, prove, suspects, unwrapped
+from detent.gate.shell import Command, prove, unwrapped
+from detent.gate.suspects import folders, runs_its_arguments, suspects, written
 from detent.types.effects import Asks, Connects, Effect, Reads, Runs, Spawns, Writes
 from detent.types.errors import BadInput
 from detent.types.verdicts import Allow, Ask, Deny, Verdict
 
 Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
-_FILE_COMMANDS = frozenset({"mkdir", "touch", "mv", "cp"})
+PLANNING = "In plan mode nothing is written; present the plan instead."
+_FILE_COMMANDS = {"mkdir": "pv", "touch": "acm", "mv": "finv", "cp": "rRafinpv"}
+"""With the flags that neither link nor name a further path."""
+
+_ONLY_VARIABLES = re.compile(r"\$\w+[/.*]*/[/.*]*(?:\$\w+[/.*]*)*")
 
 
 def parse_mode(text: str) -> Mode:
@@ -31,12 +37,21 @@ class Workspace:
         self.roots = roots
         self.home = home
 
+    def full(self, path: str) -> str:
+        return os.path.join(self.cwd, path)
+
     def holds(self, path: str) -> bool:
-        return is_inside(os.path.join(self.cwd, os.path.expanduser(path)), self.roots)
+        return is_inside(self.full(path), self.roots)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(self.full(path))
 
     def reads_freely(self, path: str) -> bool:
-        full = os.path.join(self.cwd, path)
+        full = self.full(path)
         return self.holds(full) and not is_secret(full) and not is_special(full)
+
+    def finds_harmless(self, command: Command) -> bool:
+        return is_read_only(unwrapped(command), self.reads_freely, self.is_folder)
 
 
 def is_harmless(effects: tuple[Effect, ...], workspace: Workspace) -> bool:
@@ -49,9 +64,7 @@ def _touches_nothing(effect: Effect, workspace: Workspace) -> bool:
             return workspace.reads_freely(path)
         case Runs(command=text):
             proven = prove(text)
-            return proven is not None and all(
-                is_read_only(unwrapped(command), workspace.reads_freely) for command in proven
-            )
+            return proven is not None and all(map(workspace.finds_harmless, proven))
         case _:
             return False
 
@@ -83,65 +96,105 @@ def default_verdict(effect: Effect, mode: Mode, workspace: Workspace) -> Verdict
 def _on_write(path: str, mode: Mode, workspace: Workspace) -> Verdict:
     source = f"mode {mode}"
     if mode == "plan":
-        return Deny(source, "In plan mode nothing is written; present the plan instead.")
+        return Deny(source, PLANNING)
     if mode == "acceptEdits" and workspace.holds(path) and not is_protected(path):
         return Allow(source)
-    return Ask(
-        source, f"Writing {path} needs permission.", (f"Edit({_rule_path(path, workspace)})",)
-    )
+    return Ask(source, f"Writing {path} needs permission.", _edit_rules(path, workspace))
 
 
 def _on_command(text: str, mode: Mode, workspace: Workspace) -> Verdict:
     source = f"mode {mode}"
+    if mode == "plan" and written(text):
+        return Deny(source, PLANNING)
     proven = prove(text)
-    if mode == "acceptEdits" and proven and all(_moves_files(c, workspace) for c in proven):
+    if mode == "acceptEdits" and proven and _only_moves_files(proven, workspace):
         return Allow(source)
     return Ask(source, "Running this command needs permission.", narrow_rules(text))
 
 
+def _only_moves_files(commands: tuple[Command, ...], workspace: Workspace) -> bool:
+    """A name that an earlier command made may be a link, so later ones may not go through it."""
+    made: list[str] = []
+    for command in commands:
+        words = [workspace.full(word) for word in command[1:] if not word.startswith("-")]
+        if any(is_inside(word, made) for word in words):
+            return False
+        if not workspace.finds_harmless(command) and not _moves_files(command, workspace):
+            return False
+        if command[0] in ("mv", "cp"):
+            made += map(os.path.realpath, words)
+    return True
+
+
 def _moves_files(command: Command, workspace: Workspace) -> bool:
-    if is_read_only(command, workspace.reads_freely):
-        return True
+    flags = [word for word in command[1:] if word.startswith("-")]
     paths = [word for word in command[1:] if not word.startswith("-")]
-    return command[0] in _FILE_COMMANDS and all(
-        workspace.holds(path) and not is_protected(path) for path in paths
-    )
+    known = _FILE_COMMANDS.get(command[0])
+    if known is None or not all(set(flag[1:]) <= set(known) for flag in flags):
+        return False
+    if any(os.path.basename(path) in (".", "..") for path in paths[:-1]):
+        return False  # the content of a folder, whatever that is, lands beside our own files
+    return all(_may_change(workspace.full(path), workspace) for path in paths)
+
+
+def _may_change(path: str, workspace: Workspace) -> bool:
+    return workspace.holds(path) and not is_protected(path) and not is_secret(path)
 
 
 def narrow_rules(text: str) -> tuple[str, ...]:
-    """Rules that would permit a command, the narrowest first; none when it is not provable."""
+    """Rules that would permit a command, the narrowest first; none that permits more than it
+    seems to: what runs other programs is offered as it is, a `*` in a word would match anything.
+    """
     proven = prove(text)
     if proven is None or len(proven) != 1:
         return ()
     words = unwrapped(proven[0])
-    exact = f"Bash({' '.join(words)})"
-    return (exact, f"Bash({' '.join(words[:2])}:*)") if len(words) > 2 else (exact,)
+    if any("*" in word or "'" in word for word in words):
+        return ()
+    exact = f"Bash({' '.join(map(_quoted, words))})"
+    plain = len(words) > 2 and words[1][:1] not in ("-", "") and _quoted(words[1]) == words[1]
+    if not plain or runs_its_arguments(words):
+        return (exact,)
+    return (exact, f"Bash({words[0]} {words[1]}:*)")
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w./=:,@%+^-]+", word, re.ASCII) else f"'{word}'"
 
 
 def removes_too_much(effects: tuple[Effect, ...], workspace: Workspace) -> bool:
     """Deleting the root, the home folder or the workspace asks in every mode."""
     return any(
-        command[0] in ("rm", "rmdir") and any(_is_critical(w, workspace) for w in command[1:])
+        _removes_too_much(effect.command, workspace)
         for effect in effects
         if isinstance(effect, Runs)
-        for command in suspects(effect.command)
     )
 
 
-def _is_critical(word: str, workspace: Workspace) -> bool:
-    if word.startswith("-"):
-        return False
-    bare = word.removesuffix("/*").rstrip("/")
-    if bare in ("", "~", "$HOME", "*", ".", "..") or (word.startswith("$") and "/" in word[-2:]):
+def _removes_too_much(text: str, workspace: Workspace) -> bool:
+    removals = [command for command in suspects(text) if command[0] in ("rm", "rmdir")]
+    starts = folders(text, workspace.cwd, workspace.home) if removals else []
+    words = {word for command in removals for word in command[1:] if not word.startswith("-")}
+    return any(_is_critical(word, starts, workspace) for word in words)
+
+
+def _is_critical(word: str, starts: list[str], workspace: Workspace) -> bool:
+    bare = re.sub(r"/\**$", "", word.rstrip("/")).rstrip("/")
+    if bare in ("", "~", "$HOME", "$PWD", "*", ".", "..") or _ONLY_VARIABLES.fullmatch(word):
         return True
-    full = os.path.normpath(os.path.join(workspace.cwd, os.path.expanduser(bare)))
-    return (
-        full.count("/") <= 1
-        or full == workspace.home
-        or (workspace.cwd + "/").startswith(full.rstrip("/") + "/")
+    named = workspace.home + bare[1:] if bare.startswith("~/") else os.path.expanduser(bare)
+    places = (os.path.normpath(os.path.join(start, named)) + "/" for start in starts)
+    return any(
+        place.count("/") <= 2
+        or f"{workspace.home}/".startswith(place)
+        or f"{workspace.cwd}/".startswith(place)
+        for place in places
     )
 
 
-def _rule_path(path: str, workspace: Workspace) -> str:
+def _edit_rules(path: str, workspace: Workspace) -> tuple[str, ...]:
+    """None for a name that a pattern would read as more than itself."""
+    if any(char in path for char in "*?[()"):
+        return ()
     inside = path.startswith(workspace.cwd + "/")
-    return path[len(workspace.cwd) :] if inside else f"/{path}"
+    return (f"Edit({path[len(workspace.cwd) :] if inside else f'/{path}'})",)

@@ -1,6 +1,7 @@
 """One path policy for every tool: real paths, workspace, secrets, protected places."""
 
 import os
+import stat
 from collections.abc import Sequence
 
 _SECRET_NAMES = frozenset(
@@ -10,13 +11,17 @@ _SECRET_NAMES = frozenset(
 _SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore")
 _HARMLESS_ENV = (".env.example", ".env.sample", ".env.template")
 _PROTECTED_FOLDERS = frozenset(
-    {".git", ".claude", ".detent", ".vscode", ".idea", ".husky", ".devcontainer"}
-)
-_PROTECTED_NAMES = frozenset(
-    {".envrc", ".mcp.json", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv",
-     ".zprofile", ".npmrc", ".yarnrc", ".yarnrc.yml", ".gitconfig", ".gitmodules",
-     ".pre-commit-config.yaml", ".claude.json"}
+    {".git", ".claude", ".detent", ".vscode", ".idea", ".husky", ".devcontainer", ".githooks",
+     ".cargo"}
 )  # fmt: skip
+_PROTECTED_NAMES = frozenset(
+    {".envrc", ".mcp.json", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout",
+     ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
+     ".kshrc", ".cshrc", ".tcshrc", ".login", "config.fish", ".npmrc", ".yarnrc", ".yarnrc.yml",
+     ".pnpmfile.cjs", "bunfig.toml", "pip.conf", ".condarc", ".gemrc", ".gitconfig", ".gitmodules",
+     ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".claude.json"}
+)  # fmt: skip
+_OWN_STREAMS = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
 
 
 def spellings(path: str) -> tuple[str, ...]:
@@ -39,17 +44,22 @@ def is_secret(path: str) -> bool:
             return True
         if name == ".env" or (name.startswith(".env.") and name not in _HARMLESS_ENV):
             return True
-        if "/.ssh/" in spelling or "/.aws/" in spelling or "/.gnupg/" in spelling:
+        if any(f"/{folder}/" in f"{spelling}/" for folder in (".ssh", ".aws", ".gnupg")):
             return True
     return False
 
 
 def is_special(path: str) -> bool:
-    """Devices, and windows into processes."""
-    return any(
-        spelling.startswith(("/dev/", "/proc/", "/sys/")) and spelling != "/dev/null"
-        for spelling in spellings(path)
-    )
+    """Devices, pipes, and windows into processes."""
+    if os.path.normpath(path) in _OWN_STREAMS:
+        return False
+    if any(spelling.startswith(("/dev/", "/proc/", "/sys/")) for spelling in spellings(path)):
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def is_protected(path: str) -> bool:

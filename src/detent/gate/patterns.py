@@ -2,42 +2,98 @@
 
 import os
 import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+_GLOB = frozenset("*?[")
+_ANY_NAME = "\x01"
+"""Stands for a file of whatever name."""
 
 
-def compiled(pattern: str, cwd: str, home: str, *, anywhere: bool) -> re.Pattern[str]:
+class PathPattern(Struct, frozen=True):
+    regexes: tuple[re.Pattern[str], ...]
+    starts: tuple[str, ...]
+    """Everything that matches lies below one of these."""
+
+    def matches(self, path: str) -> bool:
+        return any(regex.match(path) for regex in self.regexes)
+
+    def touches(self, path: str) -> bool:
+        """Also the folder whose files match: who names it gets at them."""
+        return self.matches(path) or self.matches(f"{path.rstrip('/')}/{_ANY_NAME}")
+
+    def may_lie_below(self, folder: str) -> bool:
+        return any(_is_below(start, folder) or _is_below(folder, start) for start in self.starts)
+
+
+def compiled(pattern: str, cwd: str, home: str, *, anywhere: bool) -> PathPattern:
     """`//p` is absolute, `~/p` in the home folder, everything else below the working folder.
 
-    A bare name matches at any depth; with `anywhere` (deny, ask) so does `dir/**`.
+    A bare name matches at any depth; with `anywhere` (deny, ask) so does `dir/**`, and a folder
+    that is a link counts by the place it leads to as well.
     """
+    base, rest = _anchored(pattern, cwd, home, anywhere)
+    bases = dict.fromkeys((base, os.path.realpath(base)) if anywhere else (base,))
+    return PathPattern(tuple(_regex(base, rest, anywhere) for base in bases), tuple(bases))
+
+
+def _anchored(pattern: str, cwd: str, home: str, anywhere: bool) -> tuple[str, str]:
+    """The folder a pattern starts from, taken literally, and the rest of it."""
     if pattern.startswith("//"):
-        return _regex(pattern[1:])
+        return _split("/", pattern[2:])
     if pattern.startswith("~/") or pattern == "~":
-        return _regex(home + pattern[1:])
+        return _split(home, pattern[2:])
     if pattern.startswith("/"):
-        return _regex(cwd + pattern)
-    plain = pattern.removeprefix("./")
-    floating = "/" not in plain.rstrip("/") or (anywhere and plain.count("/") <= 1)
-    return _regex(os.path.join(cwd, "**", plain) if floating else os.path.join(cwd, plain))
+        return _split(cwd, pattern[1:])
+    plain = pattern.removeprefix("./").rstrip("/")
+    if plain in ("", ".", "..") or plain.startswith("../"):
+        return _split(cwd, plain)
+    floats = "/" not in plain or (anywhere and (plain.count("/") <= 1 or plain.endswith("/**")))
+    return (cwd, f"**/{plain}") if floats else _split(cwd, plain)
 
 
-def _regex(glob: str) -> re.Pattern[str]:
+def _split(base: str, glob: str) -> tuple[str, str]:
+    parts = glob.rstrip("/").split("/")
+    literal = next((i for i, part in enumerate(parts) if _GLOB & set(part)), len(parts))
+    return os.path.normpath(os.path.join(base, *parts[:literal])), "/".join(parts[literal:])
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return (path.rstrip("/") + "/").startswith(folder.rstrip("/") + "/")
+
+
+@lru_cache(512)
+def _regex(base: str, glob: str, wide: bool) -> re.Pattern[str]:
     """A folder's pattern covers what is in it."""
-    glob = glob.rstrip("/")
+    behind = f"/{_translated(glob, wide)}" if glob else ""
+    return re.compile(rf"{re.escape(base.rstrip('/'))}{behind}(?:/.*)?\Z", re.DOTALL)
+
+
+def _translated(glob: str, wide: bool) -> str:
     out, position = "", 0
     while position < len(glob):
-        rest = glob[position:]
-        if rest.startswith("/**/"):
-            out, position = out + "(?:/.*)?/", position + 4
-        elif rest == "/**":
-            out, position = out + "/.*", position + 3
+        rest, starts_part = glob[position:], position == 0 or glob[position - 1] == "/"
+        if starts_part and rest.startswith("**/"):
+            out, position = out + "(?:.*/)?", position + 3
         elif rest.startswith("**"):
-            out, position = out + ".*", position + 2
+            crosses = wide or (starts_part and rest == "**")
+            out, position = out + (".*" if crosses else "[^/]*"), position + 2
         elif rest[0] == "*":
             out, position = out + "[^/]*", position + 1
         elif rest[0] == "?":
             out, position = out + "[^/]", position + 1
-        elif (match := re.match(r"\[[^\]/]+\]", rest)) is not None:
-            out, position = out + match.group().replace("[!", "[^", 1), position + match.end()
+        elif (match := re.match(r"\[([!^]?)([^\]/]+)\]", rest)) is not None:
+            out, position = out + _one_of(match), position + match.end()
         else:
             out, position = out + re.escape(rest[0]), position + 1
-    return re.compile(rf"{out}(?:/.*)?\Z", re.DOTALL)
+    return out
+
+
+def _one_of(match: re.Match[str]) -> str:
+    inside = re.escape(match[2]).replace(r"\-", "-")
+    try:
+        re.compile(f"[{inside}]")
+    except re.error:
+        return re.escape(match[0])
+    return rf"(?!/)[{'^' if match[1] else ''}{inside}]"

@@ -1,20 +1,41 @@
-"""The rule language: `Tool` or `Tool(what)`. Order: deny, then ask, then allow."""
+"""The rule language: `Tool` or `Tool(what)`. Order: deny, then ask, then allow.
 
+Restrictions are matched against what a call touches, whatever the tool is called; permissions
+only against the tool they name.
+"""
+
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
 from detent.gate.paths import spellings
 from detent.gate.patterns import compiled
-from detent.gate.shell import Command, prove, suspects, unwrapped
+from detent.gate.shell import Command, is_assignment, prove, unwrapped
+from detent.gate.suspects import (
+    MOST_FOLDERS,
+    changed,
+    folders,
+    mentioned,
+    placed,
+    reads_below,
+    runs_its_arguments,
+    suspects,
+    written,
+)
 from detent.ports import Proposal
-from detent.types.effects import Reads, Runs, Writes
+from detent.types.effects import Connects, Effect, Reads, Runs, Writes
 from detent.types.errors import BadInput
 
 _RULE = re.compile(r"^([A-Za-z_][\w.\-*]*)(?:\((.*)\))?$", re.DOTALL)
 _WRITING = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _READING = frozenset({"Read", "Grep", "Glob", "LS"})
+_UNSETTLING = frozenset(
+    {"cd", "pushd", "popd", "source", ".", "eval", "exec", "export", "declare", "typeset", "set",
+     "shopt", "alias", "hash", "enable", "unset", "read", "ln", "mv", "cp"}
+)  # fmt: skip
+"""After these a name may lead elsewhere, or a program be another one."""
 
 
 class Rule(Struct, frozen=True):
@@ -33,7 +54,7 @@ class Place(Struct, frozen=True):
 
 def parse_rule(text: str, canonical: Callable[[str], str]) -> Rule:
     match = _RULE.match(text.strip())
-    if match is None:
+    if match is None or (match[2] is not None and not match[2].strip()):
         raise BadInput(f"not a permission rule: {text!r} (write Tool or Tool(what))")
     what = (match[2] or "").strip()
     return Rule(canonical(match[1]), "" if what == "*" else what, text.strip())
@@ -41,17 +62,15 @@ def parse_rule(text: str, canonical: Callable[[str], str]) -> Rule:
 
 def restricting(rules: Sequence[Rule], proposal: Proposal, place: Place) -> Rule | None:
     """The first deny or ask rule that a call falls under; any hint counts."""
-    for rule in rules:
-        if _names_tool(rule, proposal) and _touches(rule, proposal, place):
-            return rule
-    return None
+    return next((rule for rule in rules if _touches(rule, proposal, place)), None)
 
 
-def might_restrict(rules: Sequence[Rule], proposal: Proposal) -> Rule | None:
-    """A deny or ask rule about commands that an unprovable command might fall under."""
+def might_restrict(rules: Sequence[Rule], proposal: Proposal, place: Place) -> Rule | None:
+    """A deny or ask rule that a call might fall under, though it cannot be shown."""
     for effect in proposal.effects:
-        if isinstance(effect, Runs) and prove(effect.command) is None:
-            return next((rule for rule in rules if rule.what and rule.tool == "Bash"), None)
+        for rule in rules:
+            if rule.what and _might_touch(rule, effect, place):
+                return rule
     return None
 
 
@@ -59,14 +78,14 @@ def allowing(
     rules: Sequence[Rule], proposal: Proposal, place: Place, free: Callable[[Command], bool]
 ) -> Rule | None:
     """The allow rule that covers a call, proven. Every simple command needs a rule or be `free`."""
-    named = [rule for rule in rules if _names_tool(rule, proposal)]
+    named = [rule for rule in rules if _is_meant(rule.tool, proposal.tool)]
     for rule in named:
-        if not rule.what and (rule.tool == proposal.tool or rule.tool in ("Edit", "Read")):
+        if not rule.what:
             return rule
     commands = [effect.command for effect in proposal.effects if isinstance(effect, Runs)]
     if commands:
         return _allowing_commands(named, commands, free)
-    return next((rule for rule in named if rule.what and _proves(rule, proposal, place)), None)
+    return next((rule for rule in named if _proves(rule, proposal, place)), None)
 
 
 def _allowing_commands(
@@ -74,71 +93,152 @@ def _allowing_commands(
 ) -> Rule | None:
     used: Rule | None = None
     for text in texts:
-        proven = prove(text)
+        proven, settled = prove(text), True
         if proven is None:
             return None
         for command in map(unwrapped, proven):
-            rule = next((r for r in rules if r.what and _fits(r.what, command)), None)
-            if rule is None and not free(command):
+            rule = next((r for r in rules if command and _covers(r.what, command)), None)
+            if rule is None and not (settled and free(command)):
                 return None
+            settled = settled and not (command and command[0] in _UNSETTLING)
             used = used or rule
     return used
 
 
-def _names_tool(rule: Rule, proposal: Proposal) -> bool:
-    if rule.tool == proposal.tool:
+def _is_meant(rule: str, tool: str) -> bool:
+    """An allow rule names its tool; only an MCP server's tools may be named all at once."""
+    family = _WRITING if rule == "Edit" else _READING if rule == "Read" else ()
+    if rule == tool or tool in family:
         return True
-    if rule.tool.startswith("mcp__"):
-        return proposal.tool.startswith(rule.tool.removesuffix("*").removesuffix("__") + "__")
-    if rule.tool == "Edit":
-        return proposal.tool in _WRITING
-    if rule.tool == "Read":
-        return proposal.tool in _READING | _WRITING and (
-            bool(rule.what) or proposal.tool in _READING
-        )
-    pattern = rule.tool.replace("*", ".*")
-    return "*" in rule.tool and re.fullmatch(pattern, proposal.tool) is not None
+    parts = rule.split("__", 2)
+    if parts[0] != "mcp" or len(parts) < 2 or not parts[1] or "*" in parts[1]:
+        return False
+    return _is_named(rule if len(parts) > 2 else f"{rule}__*", tool)
+
+
+def _is_named(rule: str, tool: str) -> bool:
+    return re.fullmatch(re.escape(rule).replace(r"\*", ".*"), tool) is not None
 
 
 def _touches(rule: Rule, proposal: Proposal, place: Place) -> bool:
     """For deny and ask: either spelling of any path, anything that might be the command."""
+    by_name = _is_named(rule.tool, proposal.tool) or (
+        rule.tool.startswith("mcp__") and _is_named(f"{rule.tool}__*", proposal.tool)
+    )
     if not rule.what:
-        return True
+        return by_name or any(_is_kind(rule.tool, effect) for effect in proposal.effects)
     if rule.tool == "Bash":
         texts = [effect.command for effect in proposal.effects if isinstance(effect, Runs)]
         return any(_fits(rule.what, command) for text in texts for command in suspects(text))
+    if rule.tool in _READING | _WRITING:
+        pattern = compiled(rule.what, place.cwd, place.home, anywhere=True)
+        paths = (p for effect in proposal.effects for p in _paths(rule, effect, place))
+        return any(pattern.touches(spelling) for path in paths for spelling in spellings(path))
+    # What we cannot read of a restriction holds for the whole tool.
+    return by_name and (not rule.what.startswith("domain:") or _reaches(rule.what, proposal))
+
+
+def _is_kind(tool: str, effect: Effect) -> bool:
+    match effect:
+        case Runs(command=text):
+            return tool == "Bash" or (tool in _WRITING and bool(written(text)))
+        case Writes():
+            return tool == "Edit"
+        case Reads():
+            return tool == "Read"
+        case _:
+            return False
+
+
+def _paths(rule: Rule, effect: Effect, place: Place) -> Iterator[str]:
+    """A read restriction also blocks writing; an edit restriction lets reading pass."""
+    writing = rule.tool in _WRITING
+    match effect:
+        case Writes(path=path):
+            yield path
+        case Reads(path=path) if not writing:
+            yield path
+        case Runs(command=text):
+            words = changed(text) if writing else mentioned(text)
+            yield from placed(words, text, place.cwd, place.home)
+        case _:
+            pass
+
+
+def _might_touch(rule: Rule, effect: Effect, place: Place) -> bool:
+    is_path = rule.tool in _READING | _WRITING
+    match effect:
+        case Runs(command=text) if prove(text) is None:
+            if rule.tool in _WRITING:
+                return bool(written(text)) or any(True for _ in changed(text))
+            return is_path or rule.tool == "Bash"
+        case Runs(command=text) if rule.tool in _READING:
+            if len(folders(text, place.cwd, place.home)) > MOST_FOLDERS:
+                return True
+            roots = [_roots(command, text, place) for command in prove(text) or ()]
+            return any(_may_reach(rule, root, place) for found in roots for root in found)
+        case Reads(path=path) if rule.tool in _READING and os.path.isdir(path):
+            return _may_reach(rule, path, place)
+        case _:
+            return False
+
+
+def _roots(command: Command, text: str, place: Place) -> list[str]:
+    """The folders that a recursive command reads; the current one when it names none."""
+    command = unwrapped(command)
+    if not command or not reads_below(command):
+        return []
+    return [*placed((*command[1:], "."), text, place.cwd, place.home)]
+
+
+def _may_reach(rule: Rule, root: str, place: Place) -> bool:
     pattern = compiled(rule.what, place.cwd, place.home, anywhere=True)
-    paths = _paths(rule, proposal, also_writes=True)
-    return any(pattern.match(spelling) for path in paths for spelling in spellings(path))
+    return any(pattern.may_lie_below(spelling) for spelling in spellings(root))
 
 
 def _proves(rule: Rule, proposal: Proposal, place: Place) -> bool:
-    """For allow: every path, by its name and by the place it leads to."""
+    """For allow: everything it touches, by its name and by the place it leads to."""
+    if rule.what.startswith("domain:"):
+        return _reaches(rule.what, proposal, surely=True)
     pattern = compiled(rule.what, place.cwd, place.home, anywhere=False)
-    paths = _paths(rule, proposal, also_writes=False)
-    return bool(paths) and all(
-        pattern.match(spelling) for path in paths for spelling in spellings(path)
+    kinds = (Reads, Writes) if rule.tool in _WRITING else (Reads,)
+    return bool(proposal.effects) and all(
+        isinstance(effect, kinds) and all(map(pattern.matches, spellings(effect.path)))
+        for effect in proposal.effects
     )
 
 
-def _paths(rule: Rule, proposal: Proposal, *, also_writes: bool) -> list[str]:
-    """A read deny also blocks writing; a read allow permits reading only."""
-    wants_writes = rule.tool in _WRITING or also_writes
-    wants_reads = rule.tool not in _WRITING
-    return [
-        effect.path
-        for effect in proposal.effects
-        if (isinstance(effect, Writes) and wants_writes)
-        or (isinstance(effect, Reads) and wants_reads)
-    ]
+def _reaches(what: str, proposal: Proposal, *, surely: bool = False) -> bool:
+    """`domain:x` is x only, `domain:*.x` any host below x. Unknown hosts count against a call."""
+    wanted = what.removeprefix("domain:").strip().lower().rstrip(".")
+    hosts = [e.host.lower().rstrip(".") for e in proposal.effects if isinstance(e, Connects)]
+    hits = [_is_host(wanted, host) or (host == "*" and not surely) for host in hosts]
+    return bool(hits) and (all(hits) if surely else any(hits))
+
+
+def _is_host(wanted: str, host: str) -> bool:
+    return host == wanted or (wanted.startswith("*.") and host.endswith(wanted[1:]))
+
+
+def _covers(what: str, command: Command) -> bool:
+    """For allow: a `*` does not reach what other programs run, nor past unknown assignments."""
+    may_reach = not runs_its_arguments(command) and not is_assignment(command[0])
+    return (may_reach or "*" not in what) and _fits(what, command)
 
 
 def _fits(what: str, command: Command) -> bool:
     """`x:*` and `x *` are the words of x and then anything; without `*` the exact words."""
-    line = " ".join(command)
-    if what.endswith((":*", " *")) and "*" not in what[:-2]:
-        prefix = " ".join(what[:-2].split())
-        return line == prefix or line.startswith(prefix + " ")
-    if "*" in what:
-        return re.fullmatch(re.escape(what).replace(r"\*", ".*"), line, re.DOTALL) is not None
-    return line == " ".join(what.split())
+    open_end = what.endswith((":*", " *"))
+    stem = what[:-2] if open_end else what
+    if "*" in stem:
+        pattern = re.escape(" ".join(stem.split())).replace(r"\*", ".*")
+        behind = "(?: .*)?" if open_end else ""
+        return re.fullmatch(pattern + behind, " ".join(command), re.DOTALL) is not None
+    words = _rule_words(stem)
+    return command[: len(words)] == words if open_end else command == words
+
+
+def _rule_words(stem: str) -> Command:
+    """A rule may quote as a command does."""
+    proven = prove(stem)
+    return proven[0] if proven is not None and len(proven) == 1 else tuple(stem.split())

@@ -5,14 +5,33 @@ Everything else (expansions, substitutions, globs, groups, here-documents) is no
 what is not provable is never allowed silently.
 """
 
+import re
+
 LONGEST = 10_000
-_OPERATORS = ("&&", "||", ";", "|", "\n")
-_HARMLESS_REDIRECTIONS = ("2>&1", "1>&2", "2>/dev/null", ">/dev/null", "&>/dev/null")
+_JOINS = ("&&", "||", "|")
+_HARMLESS_REDIRECTIONS = (
+    "2>&1", "1>&2", "2>/dev/null", "2> /dev/null", ">/dev/null", "> /dev/null", "&>/dev/null",
+)  # fmt: skip
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:,@%+-^")
-_WRAPPERS = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin"})
-_DEEP_WRAPPERS = _WRAPPERS | {
-    "sudo", "doas", "env", "exec", "setsid", "watch", "flock", "ionice", "xargs", "busybox", "eval",
-}  # fmt: skip
+_INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, range(0xFE00, 0xFE10)))
+    + "".join(map(chr, range(0xE0100, 0xE01F0)))
+)
+"""Characters that nobody sees, though Python calls them printable."""
+
+RESERVED = frozenset(
+    {"!", "[[", "]]", "{", "}", "case", "coproc", "do", "done", "elif", "else", "esac", "fi",
+     "for", "function", "if", "in", "select", "then", "until", "while"}
+)  # fmt: skip
+WRAPPERS = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin"})
+_HARMLESS_VARIABLES = frozenset(
+    {"NODE_ENV", "CI", "LANG", "TZ", "TERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
+     "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH",
+     "CGO_ENABLED"}
+)  # fmt: skip
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
+_DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?")
 
 Command = tuple[str, ...]
 """One simple command as its words, quotes removed."""
@@ -20,33 +39,60 @@ Command = tuple[str, ...]
 
 def prove(text: str) -> tuple[Command, ...] | None:
     """All simple commands of a text, or None when any part of it is not understood."""
-    if len(text) > LONGEST or any(char < " " and char not in "\t\n" for char in text):
+    if len(text) > LONGEST or not _is_clear(text):
         return None
     commands: list[Command] = []
     words: list[str] = []
-    position = 0
+    position, joined = 0, False
     while position < len(text):
         if text[position] in " \t":
             position += 1
-        elif skipped := _starts(text, position, _HARMLESS_REDIRECTIONS):
+        elif skipped := _redirection(text, position):
             position += skipped
-        elif skipped := _starts(text, position, _OPERATORS):
+        elif skipped := _starts(text, position, (*_JOINS, ";", "\n")):
+            mark = text[position : position + skipped]
+            if not words and mark != "\n":
+                return None  # bash would refuse it, too
             if words:
                 commands.append(tuple(words))
-            words = []
+                words, joined = [], mark in _JOINS
             position += skipped
         else:
-            word, position = _word(text, position)
-            if word is None:
+            word, end = _word(text, position)
+            if word is None or not _may_stand(word, text[position:end], words):
                 return None
             words.append(word)
+            position, joined = end, False
     if words:
         commands.append(tuple(words))
-    return tuple(commands) or None
+    return tuple(commands) or None if not joined else None
+
+
+def _is_clear(text: str) -> bool:
+    """No control, invisible or direction-changing character: what is shown is what runs."""
+    shown = text.replace("\t", " ").replace("\n", " ")
+    return shown.isprintable() and (text.isascii() or _INVISIBLE.isdisjoint(text))
 
 
 def _starts(text: str, position: int, marks: tuple[str, ...]) -> int:
     return next((len(mark) for mark in marks if text.startswith(mark, position)), 0)
+
+
+def _redirection(text: str, position: int) -> int:
+    """Only if its target ends there: `2>/dev/nullx` is another file."""
+    length = _starts(text, position, _HARMLESS_REDIRECTIONS)
+    behind = text[position + length : position + length + 1]
+    return length if behind in ("", " ", "\t", "\n", ";", "|", "&") else 0
+
+
+def _may_stand(word: str, raw: str, before: list[str]) -> bool:
+    """At the place of the program: no keyword, no look-alike, no assignment made of quotes."""
+    if not all(map(is_assignment, before)):
+        return True
+    if word in RESERVED or not word.isascii():
+        return False
+    match = _ASSIGNMENT.match(word)
+    return match is None or raw.startswith(match.group())
 
 
 def _word(text: str, position: int) -> tuple[str | None, int]:
@@ -72,37 +118,24 @@ def _word(text: str, position: int) -> tuple[str | None, int]:
     return word, position
 
 
-def suspects(text: str) -> list[Command]:
-    """Everything in a text that might be a simple command: over-approximated, for deny and ask."""
-    for mark in ("&&", "||", "|&", ";", "|", "&", "\n", "(", ")", "{", "}", "`", "$(", "<(", ">("):
-        text = text.replace(mark, "\n")
-    found: list[Command] = []
-    for line in text.split("\n"):
-        words = [word.replace("\\", "").replace("'", "").replace('"', "") for word in line.split()]
-        while words:
-            while words and "=" in words[0] and words[0].split("=")[0].isidentifier():
-                words = words[1:]
-            if not words:
-                break
-            name = words[0].rpartition("/")[2]
-            found.append((name, *words[1:]))
-            words = words[1:] if _may_wrap(name, words) else []
-    return found
-
-
-def _may_wrap(name: str, words: list[str]) -> bool:
-    """A program that runs its arguments: each later word may begin the real command."""
-    shells = {"sh", "bash", "zsh", "dash"}
-    return len(words) > 1 and (name in _DEEP_WRAPPERS | shells | {"find"} or name.startswith("-"))
+def is_assignment(word: str) -> bool:
+    return _ASSIGNMENT.match(word) is not None
 
 
 def unwrapped(command: Command) -> Command:
     """What a proven command runs behind the wrappers that an allow rule may look through."""
-    while command and command[0] in _WRAPPERS:
+    while command and is_assignment(command[0]):
+        name = _ASSIGNMENT.match(command[0])
+        if name is None or not (name[1] in _HARMLESS_VARIABLES or name[1].startswith("LC_")):
+            return command
+        command = command[1:]
+    while command and command[0] in WRAPPERS:
         rest = command[1:]
-        if command[0] == "timeout" and rest and rest[0][:1].isdigit():
+        if command[0] == "timeout":
+            if not rest or _DURATION.fullmatch(rest[0]) is None:
+                return command
             rest = rest[1:]
-        elif rest and rest[0].startswith("-"):
+        if not rest or rest[0].startswith("-"):
             return command
         command = rest
     return command

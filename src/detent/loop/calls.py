@@ -20,9 +20,10 @@ from detent.types.outcomes import Cut, Failed, Outcome, Refused, text_of, with_c
 class Slot:
     """One call of the answer being streamed."""
 
-    def __init__(self, call: Call, number: int) -> None:
+    def __init__(self, call: Call, sent: str) -> None:
         self.call = call
-        self.number = number
+        self.sent = sent
+        """The id as the model wrote it; ours may differ."""
         self.together = False
         self.prepared = asyncio.Event()
         self.done = asyncio.Event()
@@ -59,12 +60,13 @@ class CallRunner:
             return
         adopted = self._adoptable(call)
         if adopted is not None:
-            self._slots[index] = adopted
+            self._slots[index], adopted.sent = adopted, call.id
             return
-        earlier = list(self._slots.values())
-        slot = Slot(Call(self._fresh_id(call.id), call.name, call.arguments), len(earlier))
+        earlier = self._all()  # calls of a lost answer may still run: they come first, too
+        slot = Slot(Call(self._fresh_id(call.id), call.name, call.arguments), call.id)
+        twin = any(_same(call, s.call) and call.id == s.sent for s in self._slots.values())
         self._slots[index] = slot
-        if any(_same(call, other.call) and call.id == other.call.id for other in earlier):
+        if twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
         slot.task = asyncio.create_task(self._run(slot, earlier))
 
@@ -112,7 +114,7 @@ class CallRunner:
 
     async def _run(self, slot: Slot, earlier: list[Slot]) -> None:
         try:
-            outcome = slot.outcome or await self._outcome(slot, earlier)
+            outcome = slot.outcome or await self._whatever_comes(slot, earlier)
             if not slot.ended:
                 await self._end(slot, outcome, 0)
         except asyncio.CancelledError:
@@ -122,6 +124,13 @@ class CallRunner:
         finally:
             slot.prepared.set()
             slot.done.set()
+
+    async def _whatever_comes(self, slot: Slot, earlier: list[Slot]) -> Outcome:
+        """A fault of ours in preparing a call is a failed call, not a failed turn."""
+        try:
+            return await self._outcome(slot, earlier)
+        except Exception as error:
+            return Failed(f"{slot.call.name} could not be run: {type(error).__name__}: {error}")
 
     async def _outcome(self, slot: Slot, earlier: list[Slot]) -> Outcome:
         for other in earlier:
@@ -143,33 +152,32 @@ class CallRunner:
             known = ", ".join(spec.name for spec in kit.toolbox.specs())
             return Failed(f"There is no tool named {call.name!r}. Known tools: {known}.")
         try:
-            args = tool.parse(call.arguments)
-            proposal = self._propose(call, tool, args)
+            proposal, args = self._propose(call, tool)
         except BadArguments as error:
             return Failed(str(error))
 
         def propose(changed: dict[str, Any]) -> Proposal:
-            text = encode(changed).decode()
-            return self._propose(Call(call.id, call.name, text), tool, tool.parse(text))
+            return self._propose(_with_arguments(call, changed), tool)[0]
 
         kit.trace("Permit", call.name)
         asking = Asking(kit)
         try:
             admitted = await kit.gate.admit(proposal, propose, asking)
             if isinstance(admitted, Admitted) and admitted.arguments is not None:
-                proposal = propose(admitted.arguments)
+                proposal, args = self._propose(_with_arguments(call, admitted.arguments), tool)
         except BadArguments as error:
             return Failed(f"A hook changed the arguments so that they no longer fit. {error}")
         self.stop = self.stop or asking.stop
         if isinstance(admitted, Refused):
             return admitted
         slot.together = kit.gate.harmless(proposal.effects)
-        return Prepared(tool, proposal, admitted)
+        return Prepared(tool, proposal, args, admitted)
 
-    def _propose(self, call: Call, tool: Tool, args: Any) -> Proposal:
+    def _propose(self, call: Call, tool: Tool) -> tuple[Proposal, Any]:
+        """The parsed arguments are judged and then run: nothing is parsed again between."""
+        args = tool.parse(call.arguments)
         effects = tool.effects(args, self._kit.desk.cwd)
-        given = decode_any(call.arguments) if call.arguments.strip() else {}
-        return Proposal(call, tool.spec.name, given, effects)
+        return Proposal(call, tool.spec.name, _as_object(call.arguments), effects), args
 
     async def _execute(self, slot: Slot, prepared: "Prepared") -> Outcome:
         kit, proposal = self._kit, prepared.proposal
@@ -203,11 +211,11 @@ class CallRunner:
 
         desk = self._kit.desk(slot.call.id, progress)
         try:
-            async with asyncio.timeout(tool.timeout):
-                return await tool.run(tool.parse(prepared.proposal.call.arguments), desk)
-        except TimeoutError:
-            return Cut(f"timed out after {tool.timeout:g} s")
+            async with asyncio.timeout(tool.timeout) as limit:
+                return await tool.run(prepared.args, desk)
         except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():
+                return Cut(f"timed out after {tool.timeout:g} s")
             return Failed(f"{name} failed: {type(error).__name__}: {error}")
 
     async def _end(self, slot: Slot, outcome: Outcome, ms: int) -> None:
@@ -221,11 +229,12 @@ class CallRunner:
 class Prepared:
     """A call that may run."""
 
-    __slots__ = ("admitted", "proposal", "tool")
+    __slots__ = ("admitted", "args", "proposal", "tool")
 
-    def __init__(self, tool: Tool, proposal: Proposal, admitted: Admitted) -> None:
+    def __init__(self, tool: Tool, proposal: Proposal, args: Any, admitted: Admitted) -> None:
         self.tool = tool
         self.proposal = proposal
+        self.args = args
         self.admitted = admitted
 
 
@@ -245,6 +254,19 @@ class Asking:
             self.stop = answer.reason or "the question was answered with an interrupt"
         await self._kit.emit(Answered(call.id, answer.allowed, answer.reason))
         return answer
+
+
+def _as_object(arguments: str) -> dict[str, Any]:
+    """What rules and hooks look at; a tool of its own making may take any text."""
+    try:
+        given = decode_any(arguments) if arguments.strip() else {}
+    except ValueError:
+        given = None
+    return given if isinstance(given, dict) else {"input": arguments}
+
+
+def _with_arguments(call: Call, arguments: dict[str, Any]) -> Call:
+    return Call(call.id, call.name, encode(arguments).decode())
 
 
 def _same(one: Call, other: Call) -> bool:

@@ -71,7 +71,7 @@ def exceeded(limits: Limits, tally: Tally, now: float) -> Halt | None:
         ("tool calls", tally.calls, limits.calls),
         ("tokens", tally.usage.total, limits.tokens),
         ("seconds", round(now - tally.started, 1), limits.seconds),
-        ("dollars", round(tally.dollars, 4), limits.dollars),
+        ("dollars", tally.dollars, limits.dollars),
     ]
     for what, used, most in spent:
         if most is not None and used >= most:

@@ -57,6 +57,9 @@ class HttpModel:
         self._headers = {"content-type": "application/json", **dict(endpoint.headers)}
 
     async def stream(self, request: Request, deltas: DeltaSink) -> Reply:
+        if not request.messages:
+            raise ModelFailure("invalid_request", "there is no message to send")
+
         async def attempt(one: Try, sink: DeltaSink) -> Reply:
             return await self._attempt(request, one, sink)
 

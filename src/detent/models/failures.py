@@ -72,7 +72,7 @@ def error_text(body: bytes) -> str:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return " ".join(body.decode(errors="replace").split())[:500]
-    error = value.get("error", value) if isinstance(value, dict) else value
+    error = (value.get("error") or value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         text = str(error.get("message") or error.get("detail") or error.get("type") or "")
         code = error.get("code")

@@ -16,6 +16,27 @@ class Forwarded(Exchange):
     """Plain http through a proxy: the request line carries the whole address."""
 
     through_proxy = True
+    credentials = ""
+
+
+class _Connecting(asyncio.Protocol):
+    """Waits for the proxy's answer to CONNECT.
+
+    No stream pair: its writer would close the socket under the tunnel when it is collected.
+    """
+
+    def __init__(self) -> None:
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._head = b""
+
+    def data_received(self, data: bytes) -> None:
+        self._head += data
+        if b"\r\n\r\n" in self._head and not self.answer.done():
+            self.answer.set_result(self._head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(exc or ConnectionError("the proxy closed the connection"))
 
 
 async def connect_through(
@@ -28,20 +49,32 @@ async def connect_through(
     loop = asyncio.get_running_loop()
     if tls is None:
         _, forwarded = await loop.create_connection(Forwarded, host, port)
+        forwarded.credentials = _credentials(parts)
         return forwarded
-    reader, writer = await asyncio.open_connection(host, port)
-    place = f"{origin.host}:{origin.port}"
-    writer.write(f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n{_credentials(parts)}\r\n".encode())
-    head = await reader.readuntil(b"\r\n\r\n")
-    status = head.split(b"\r\n", 1)[0].split(b" ")[1:2]
-    if status != [b"200"]:
-        writer.close()
-        raise OSError(f"the proxy refused the connection: {head.splitlines()[0].decode('latin-1')}")
-    exchange = Tunnelled()
-    transport = await loop.start_tls(writer.transport, exchange, tls, server_hostname=origin.host)
-    assert transport is not None
-    exchange.connection_made(transport)
+    plain, connecting = await loop.create_connection(_Connecting, host, port)
+    try:
+        plain.write(_connect_head(origin, _credentials(parts)))
+        _check(await connecting.answer)
+        exchange = Tunnelled()
+        secure = await loop.start_tls(plain, exchange, tls, server_hostname=origin.host)
+    except BaseException:
+        plain.abort()
+        raise
+    assert secure is not None
+    exchange.connection_made(secure)
     return exchange
+
+
+def _connect_head(origin: Origin, credentials: str) -> bytes:
+    host = f"[{origin.host}]" if ":" in origin.host else origin.host
+    place = f"{host}:{origin.port}"
+    return f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n{credentials}\r\n".encode()
+
+
+def _check(head: bytes) -> None:
+    first = head.split(b"\r\n", 1)[0]
+    if first.split(b" ")[1:2] != [b"200"]:
+        raise OSError(f"the proxy refused the connection: {first.decode('latin-1')}")
 
 
 def _credentials(parts: Any) -> str:

@@ -209,7 +209,8 @@ class Transport:
         path = f"http://{place}{target.path}" if absolute else target.path
         lines = [f"POST {path} HTTP/1.1", f"host: {place}", f"content-length: {length}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+        credentials = getattr(exchange, "credentials", "")
+        return ("\r\n".join(lines) + f"\r\n{credentials}\r\n").encode("latin-1", "replace")
 
     async def _connection(self, origin: Origin) -> tuple[Exchange, bool]:
         idle = self._idle.get(origin, [])

@@ -17,7 +17,7 @@ from detent.types.content import Text, UserBlock
 from detent.types.events import Entry, Event, Notice, TurnEnded
 from detent.types.usage import Usage
 
-__all__ = ["LimitReached", "Prompt", "Session", "new_uuid"]
+__all__ = ["LimitReached", "Prompt", "Session", "new_uuid", "parse_mode"]
 
 Prompt = str | Sequence[UserBlock]
 

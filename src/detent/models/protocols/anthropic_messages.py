@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from detent.models.assemble import Assembler
 from detent.models.failures import is_too_long
-from detent.models.protocols.wire import EncodedMessages, parsed_arguments
+from detent.models.protocols.wire import EncodedMessages, joined, parsed_arguments
 from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
 from detent.types.errors import FailureKind, ModelFailure
 from detent.types.messages import Assistant, Message, Request, User
@@ -98,14 +98,9 @@ class AnthropicMessages:
                 {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
                 for tool in request.tools
             ]
-        if not request.messages:
-            raise ModelFailure("invalid_request", "there is no message to send")
         *earlier, last = request.messages
-        history = self._messages.join(earlier)
         final = _encode(_message(last, model, mark=self._caching))
-        messages = history + b"," + final if history else final
-        # Messages come last, so that one request is a byte prefix of the next.
-        return b'%b,"messages":[%b]}' % (_encode(head)[:-1], messages)
+        return joined(_encode(head), [*self._messages.of(earlier), final])
 
     def _encoded(self, message: Message) -> bytes:
         return _encode(_message(message, self._model))

@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler, OpenBlock
 from detent.models.failures import kind_in_stream
-from detent.models.protocols.wire import EncodedMessages, parsed_arguments
+from detent.models.protocols.wire import EncodedMessages, joined, parsed_arguments
 from detent.types.content import Call, Image, Result, Text
 from detent.types.errors import ModelFailure
 from detent.types.messages import Assistant, Message, Request, User
@@ -99,9 +99,8 @@ class OpenAIChat:
                 for tool in request.tools
             ]
         system = "\n\n".join(request.system)
-        opening = _encode({"role": "system", "content": system}) + b"," if system else b""
-        history = self._messages.join(request.messages)
-        return b'%b,"messages":[%b%b]}' % (_encode(head)[:-1], opening, history)
+        opening = [_encode({"role": "system", "content": system})] if system else []
+        return joined(_encode(head), [*opening, *self._messages.of(request.messages)])
 
     def read(self, data: bytes, into: Assembler) -> None:
         if data == b"[DONE]":

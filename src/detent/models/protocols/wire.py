@@ -34,7 +34,7 @@ class EncodedMessages:
         self._encode = encode
         self._known: list[tuple[Message, bytes]] = []
 
-    def join(self, messages: Sequence[Message]) -> bytes:
+    def of(self, messages: Sequence[Message]) -> list[bytes]:
         known = self._known
         for position, message in enumerate(messages):
             if position < len(known):
@@ -43,7 +43,18 @@ class EncodedMessages:
                 del known[position:]
             known.append((message, self._encode(message)))
         del known[len(messages) :]
-        return b",".join(encoded for _, encoded in known if encoded)
+        return [encoded for _, encoded in known if encoded]
+
+
+def joined(head: bytes, messages: list[bytes]) -> bytes:
+    """The body, copied once: `head` is the rest of the request as a JSON object.
+
+    Messages come last, so that one request is a byte prefix of the next.
+    """
+    parts = list(messages)
+    parts[0] = b'%b,"messages":[%b' % (head[:-1], parts[0])
+    parts[-1] += b"]}"
+    return b",".join(parts)
 
 
 def parsed_arguments(arguments: str) -> msgspec.Raw:

@@ -145,7 +145,7 @@ def parse(argv: list[str]) -> Arguments:
     lists: dict[str, tuple[str, ...]] = {}
     switches: set[str] = set()
     words: list[str] = []
-    rest = list(argv)
+    rest = [_text(argument) for argument in argv]
     while rest:
         token = rest.pop(0)
         if token == "--":
@@ -167,6 +167,16 @@ def parse(argv: list[str]) -> Arguments:
                 values[flag.name] = _optional(given, rest)
     kept = tuple(word for word in words if word)
     return Arguments(values, lists, frozenset(switches), kept)
+
+
+def _text(argument: str) -> str:
+    """The system hands over any bytes; what is no text can neither be saved nor sent."""
+    if not argument.isascii():
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"an argument is not UTF-8 text: {argument!a}") from None
+    return argument
 
 
 def _recognise(token: str) -> tuple[Flag, str | None]:

@@ -15,6 +15,7 @@ LATER_SUBCOMMANDS = (
 
 def main() -> None:
     """Ends the process with the exit code of the contract; nothing is left to flush or await."""
+    _hold_standard_streams()
     argv = sys.argv[1:]
     if argv in (["--version"], ["-v"], ["version"]):
         print(f"detent {VERSION}")
@@ -46,6 +47,10 @@ def run(argv: list[str]) -> int:
 
         return start(arguments)
     except BadInput as error:
+        if _wants_objects(argv):
+            from detent.surfaces.headless.start import failed
+
+            return failed(str(error), "json", 2, "bad_input")
         print(f"detent: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -71,6 +76,28 @@ def subcommand(words: tuple[str, ...]) -> int | None:
 
         raise BadInput(f"`detent {name}` is not part of this version")
     return None
+
+
+def _wants_objects(argv: list[str]) -> bool:
+    """Read by hand, for the command line may be what is wrong: a host still waits for a result."""
+    formats = ("json", "stream-json")
+    pairs = zip(["", *argv], argv, strict=False)
+    return any(
+        (before == "--output-format" and word in formats)
+        or (word.startswith("--output-format=") and word.partition("=")[2] in formats)
+        for before, word in pairs
+    )
+
+
+def _hold_standard_streams() -> None:
+    """A closed one would be the number of the next file or socket: our words would go there."""
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # takes the lowest free number, so this one
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _flush() -> None:

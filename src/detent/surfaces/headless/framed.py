@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from detent.sdk.options import Options
-from detent.sdk.session import Session
+from detent.sdk.session import Session, parse_mode
 from detent.surfaces.cli.flags import Arguments
 from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.exit_codes import exit_code
@@ -19,11 +19,10 @@ from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.single import limits_of
 from detent.surfaces.headless.start import approver_for
 from detent.surfaces.headless.stdin import Lines
-from detent.surfaces.headless.stdout import Stdout
+from detent.surfaces.headless.stdout import ReaderGone, Stdout
 from detent.surfaces.headless.streaming import FrameWriter
 from detent.types.codec import decode_any
 from detent.types.content import Image, Text
-from detent.types.errors import BadInput
 from detent.types.events import TurnEnded
 
 Prompt = tuple[Text | Image, ...]
@@ -54,6 +53,8 @@ class Conversation:
                 await self._turn(prompt)
                 if self._signals.code is not None:
                     return self._signals.code
+            if reading.done():
+                reading.result()  # what went wrong there is told here
         except asyncio.CancelledError:
             if self._signals.code is None:
                 raise
@@ -87,7 +88,7 @@ class Conversation:
         ended, summary = ledger.ended, ledger.summary()
         assert ended is not None
         result = ledger.result(limits_of(session.options))
-        await writer.write(writer.stamped(result))
+        await writer.write(result)
         if self._prompts.empty():
             await writer.state("idle")
         code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
@@ -121,19 +122,24 @@ class Conversation:
         return self._session is not None and self._session.interrupt()
 
     async def _read(self) -> None:
-        async for line in Lines():
-            if not line.strip():
-                continue
-            try:
-                frame = decode_any(line)
-                if not isinstance(frame, dict):
-                    raise ValueError("not an object")
-            except ValueError as error:
-                tell(f"a line on stdin is not a frame and was passed over: {error}")
-                continue
-            await self._dispatch(frame)
-        self._link.hung_up()
-        self._prompts.put_nowait(None)
+        try:
+            async for line in Lines():
+                await self._line(line)
+        finally:
+            self._link.hung_up()
+            self._prompts.put_nowait(None)
+
+    async def _line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            frame = decode_any(line)
+            if not isinstance(frame, dict):
+                raise ValueError("not an object")
+        except ValueError as error:
+            tell(f"a line on stdin is not a frame and was passed over: {error}")
+            return
+        await self._dispatch(frame)
 
     async def _dispatch(self, frame: dict[str, Any]) -> None:
         match frame.get("type"):
@@ -145,8 +151,10 @@ class Conversation:
                 request = request if isinstance(request, dict) else {}
                 try:
                     await self._link.succeed(request_id, await self._control(request))
-                except (BadInput, ValueError, RuntimeError) as error:
-                    await self._link.fail(request_id, str(error))
+                except ReaderGone:
+                    raise
+                except Exception as error:  # whatever it is: silence would hang the host
+                    await self._link.fail(request_id, str(error) or repr(error))
             case "control_response":
                 response = frame.get("response")
                 self._link.answered(response if isinstance(response, dict) else {})
@@ -201,6 +209,7 @@ class Conversation:
         }
 
     def _set_mode(self, mode: str) -> None:
+        mode = parse_mode(mode)
         if self._session is not None:
             self._session.mode = mode
         self._options = replace(self._options, permission_mode=mode)

@@ -41,8 +41,8 @@ def _shortened(value: Any, most: int) -> Any:
         return {key: _shortened(item, most) for key, item in kept}
     if isinstance(value, list | tuple):
         left_out = len(value) - items
-        note = [f"[… {left_out:,} items left out …]"] if left_out > 0 else []
-        return [_shortened(item, most) for item in value[:items]] + note
+        notes = [f"[… {left_out:,} items left out …]"] if left_out > 0 else []
+        return [*(_shortened(item, most) for item in value[:items]), *notes]
     return value
 
 

@@ -8,7 +8,7 @@ from detent.sdk.approval import Answer, Question
 from detent.sdk.hooks import AfterCall, BeforeCall, Hook, HookAnswer, Hooks, Stopping, Submitted
 from detent.surfaces.headless.link import HostError, Link
 from detent.surfaces.headless.result import input_object
-from detent.types.outcomes import text_of
+from detent.types.outcomes import Cut, is_error, text_of
 
 State = Callable[[str], Awaitable[None]]
 
@@ -64,11 +64,22 @@ def _suggestion(rule: str) -> dict[str, Any]:
 def _added_rules(updates: Any) -> tuple[str, ...]:
     rules = []
     for update in updates if isinstance(updates, list) else ():
-        if update.get("type") == "addRules" and update.get("behavior") == "allow":
-            for rule in update.get("rules", ()):
-                what = rule.get("ruleContent")
-                rules.append(f"{rule['toolName']}({what})" if what else rule["toolName"])
+        match update:
+            case {"type": "addRules", "behavior": "allow", "rules": list(added)}:
+                rules += [text for rule in added if (text := _rule_text(rule))]
+            case _:
+                pass
     return tuple(rules)
+
+
+def _rule_text(rule: Any) -> str:
+    match rule:
+        case {"toolName": str(tool), "ruleContent": str(what)} if what:
+            return f"{tool}({what})"
+        case {"toolName": str(tool)}:
+            return tool
+        case _:
+            return ""
 
 
 class HookFacts:
@@ -124,12 +135,18 @@ class HostHook:
         tool = getattr(event, "tool", "")
         if tool and not matches(self._matcher, tool):
             return None
+        if isinstance(event, AfterCall) and self._event != _name_after(event):
+            return None
         given = {**self._facts.common(self._event), **_fields(event)}
         call_id = getattr(event, "call_id", None)
         said = await self._link.request(
             "hook_callback", callback_id=self._callback, input=given, tool_use_id=call_id
         )
         return read_answer(said)
+
+
+def _name_after(event: AfterCall) -> str:
+    return "PostToolUseFailure" if is_error(event.outcome) else "PostToolUse"
 
 
 def matches(matcher: str, tool: str) -> bool:
@@ -151,6 +168,9 @@ def _fields(event: Any) -> dict[str, Any]:
         case AfterCall(tool=tool, arguments=arguments, call_id=call_id, outcome=outcome):
             data = getattr(outcome, "data", None) or {"text": text_of(outcome)}
             fields = {"tool_name": tool, "tool_input": arguments, "tool_use_id": call_id}
+            if is_error(outcome):
+                cut = isinstance(outcome, Cut)
+                return {**fields, "error": text_of(outcome), "is_interrupt": cut}
             return {**fields, "tool_response": data}
         case Submitted(text=text):
             return {"prompt": text}

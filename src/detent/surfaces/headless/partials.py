@@ -19,8 +19,9 @@ class Partials:
 
     def __init__(self, model: str) -> None:
         self._model = model
-        self._open: dict[int, bool] = {}
-        """The blocks of the message; true until their end was told."""
+        self._open: dict[int, tuple[int, bool]] = {}
+        """Our index of each open block: the index it was begun with, and whether it is a call."""
+        self._begun = 0
         self._started = False
 
     def of(self, event: Event) -> list[dict[str, Any]]:
@@ -38,7 +39,7 @@ class Partials:
             case Replied():
                 return self._end(event)
             case Discarded():
-                self._open, self._started = {}, False
+                self._started = False
                 return []
             case _:
                 return []
@@ -48,13 +49,19 @@ class Partials:
     ) -> list[dict[str, Any]]:
         frames: list[dict[str, Any]] = [] if self._started else [self._start()]
         if index not in self._open:
-            self._open[index] = True
-            frames.append({"type": "content_block_start", "index": index, "content_block": block})
-        frames.append({"type": "content_block_delta", "index": index, "delta": delta})
+            # Pieces of several calls may alternate, so calls stay open until the message ends.
+            frames += self._close(calls_too=False)
+            self._open[index] = self._begun, block["type"] == "tool_use"
+            start = {"type": "content_block_start", "index": self._begun, "content_block": block}
+            frames.append(start)
+            self._begun += 1
+        told, _ = self._open[index]
+        frames.append({"type": "content_block_delta", "index": told, "delta": delta})
         return frames
 
     def _start(self) -> dict[str, Any]:
         self._started = True
+        self._open, self._begun = {}, 0
         message: dict[str, Any] = {
             "id": "msg_partial",
             "type": "message",
@@ -67,16 +74,16 @@ class Partials:
         }
         return {"type": "message_start", "message": message}
 
-    def _close(self) -> list[dict[str, Any]]:
-        if self._open is None:
-            return []
-        index, self._open = self._open, None
-        return [{"type": "content_block_stop", "index": index}]
+    def _close(self, *, calls_too: bool) -> list[dict[str, Any]]:
+        ended = {i: told for i, (told, is_call) in self._open.items() if calls_too or not is_call}
+        for index in ended:
+            del self._open[index]
+        return [{"type": "content_block_stop", "index": told} for told in ended.values()]
 
     def _end(self, reply: Replied) -> list[dict[str, Any]]:
         if not self._started:
             return []
-        frames = self._close()
+        frames = self._close(calls_too=True)
         self._started = False
         delta = {"stop_reason": reply.stop, "stop_sequence": None}
         usage = wire_usage(reply.usage)

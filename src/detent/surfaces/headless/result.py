@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from detent.sdk.session import new_uuid
 from detent.sdk.summary import TurnSummary, summarise
 from detent.types.codec import decode_any
 from detent.types.effects import Runs, Writes
@@ -69,6 +70,7 @@ class Ledger:
             "result": (ended.error or summary.text) if is_error else summary.text,
             "stop_reason": summary.steps[-1].stop if summary.steps else None,
             "session_id": self._session,
+            "uuid": new_uuid(),
             "num_turns": summary.iterations,
             "duration_ms": ended.ms,
             "duration_api_ms": ended.api_ms,
@@ -231,6 +233,7 @@ def failed_result(session: str, message: str, reason: str) -> dict[str, Any]:
         "is_error": True,
         "result": message,
         "session_id": session,
+        "uuid": new_uuid(),
         "num_turns": 0,
         "duration_ms": 0,
         "duration_api_ms": 0,
@@ -245,4 +248,5 @@ def failed_result(session: str, message: str, reason: str) -> dict[str, Any]:
         "auto_compaction": None,
         "files_changed": [],
         "commands": [],
+        "budget": {"limits": {}, "used": {}},
     }

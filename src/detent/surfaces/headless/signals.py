@@ -7,12 +7,16 @@ from collections.abc import Callable
 
 from detent.surfaces.headless.exit_codes import INTERRUPTED, TERMINATED
 
+LAST_MOMENT = 2.0
+"""Seconds after the second signal: enough to end a command that does not want to."""
+
 
 class Signals:
-    """The first signal asks the turn to end; a second one ends the process at once."""
+    """The first signal asks the turn to end, a second one sets it a limit, a third ends us now."""
 
     def __init__(self) -> None:
         self.code: int | None = None
+        self._count = 0
         self._on_stop: Callable[[], bool] = lambda: False
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
@@ -28,8 +32,13 @@ class Signals:
         self._on_stop = stop
 
     def _arrived(self, code: int) -> None:
-        if self.code is not None:
+        self._count += 1
+        if self._count > 2:
             os._exit(code)
+        if self._count == 2:
+            # Leaving at once would leave the running command behind.
+            asyncio.get_running_loop().call_later(LAST_MOMENT, os._exit, code)
+            return
         self.code = code
         if not self._on_stop() and self._task is not None:
             self._task.cancel()

@@ -10,7 +10,7 @@ from detent.sdk.approval import Approver, FailingApprover
 from detent.sdk.options import Options
 from detent.surfaces.cli.flags import Arguments
 from detent.surfaces.headless.activity import tell
-from detent.surfaces.headless.exit_codes import READER_GONE, UNAVAILABLE, USAGE
+from detent.surfaces.headless.exit_codes import ERROR, READER_GONE, UNAVAILABLE, USAGE
 from detent.surfaces.headless.stdin import read_context
 from detent.surfaces.headless.stdout import ReaderGone, Stdout
 from detent.surfaces.headless.wishes import options_from, with_trace
@@ -72,14 +72,21 @@ def _run(job: Callable[[], int], output: str) -> int:
     try:
         return job()
     except NoModel as error:
-        return _failed(str(error), output, UNAVAILABLE, "no_model")
+        return failed(str(error), output, UNAVAILABLE, "no_model")
     except BadInput as error:
-        return _failed(str(error), output, USAGE, "bad_input")
-    except ReaderGone:
+        return failed(str(error), output, USAGE, "bad_input")
+    except ReaderGone as gone:
+        return _unread(gone)
+
+
+def _unread(gone: ReaderGone) -> int:
+    if not str(gone):
         return READER_GONE
+    tell(str(gone))
+    return ERROR
 
 
-def _failed(message: str, output: str, code: int, reason: str) -> int:
+def failed(message: str, output: str, code: int, reason: str) -> int:
     """Programs get a result object, people a sentence."""
     if reason == "no_model":
         from detent.surfaces.cli.help import NO_MODEL
@@ -96,9 +103,9 @@ def _failed(message: str, output: str, code: int, reason: str) -> int:
 
         try:
             asyncio.run(Stdout().write(frame_line(failed_result("", message, reason))))
-        except ReaderGone:
-            return READER_GONE
+        except ReaderGone as gone:
+            return _unread(gone)
     return code
 
 
-__all__ = ["Options", "start"]
+__all__ = ["Options", "failed", "start"]

@@ -10,7 +10,7 @@ PIECE = 4096
 
 
 class ReaderGone(Exception):
-    """Nobody reads our output any more."""
+    """Nobody reads our output any more; a text says what else is wrong with it."""
 
 
 class Stdout:
@@ -32,6 +32,8 @@ class Stdout:
                 sent = os.write(self._descriptor, view[:PIECE] if self._may_block else view)
             except BrokenPipeError:
                 raise ReaderGone from None
+            except OSError as error:
+                raise ReaderGone(f"cannot write the output: {error.strerror}") from None
             view = view[sent:]
 
     def _writable(self) -> bool:

@@ -1,6 +1,7 @@
 """Command line → options."""
 
 import os
+from math import isfinite
 from typing import Any
 
 from msgspec.structs import replace
@@ -103,7 +104,9 @@ def _number(arguments: Arguments, name: str) -> float | None:
         value = float(text)
     except ValueError:
         raise BadInput(f"{name} takes a number, not {text!r}") from None
-    if value < 0 or value != value:
+    if not isfinite(value):
+        raise BadInput(f"{name} takes a number, not {text!r}")
+    if value < 0:
         raise BadInput(f"{name} must not be negative")
     return value or None
 

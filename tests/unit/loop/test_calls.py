@@ -1,0 +1,628 @@
+"""How calls are prepared, run together or alone, end, and are never lost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from detent.gate.gate import RuleSet
+from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet
+from detent.gate.rules import parse_rule
+from detent.loop.limits import Limits
+from detent.models.retry import RetryPolicy, Try, with_retries
+from detent.ports import Answer, BadArguments, Desk
+from detent.testing import call, fault, reply, say
+from detent.testing.scripted_model import ScriptedModel
+from detent.testing.static_tools import StaticTools
+from detent.types.content import plain_text
+from detent.types.effects import Effect, Writes
+from detent.types.events import (
+    Answered,
+    Asked,
+    CallEnded,
+    CallStarted,
+    Event,
+    Progress,
+    Reminded,
+    Replied,
+    TextDelta,
+    TurnEnded,
+)
+from detent.types.messages import Reply, Request
+from detent.types.outcomes import Cut, Done, Failed, Refused, text_of
+from detent.types.verdicts import Allow
+from kitbench import READS, WRITES, Approving, Bench, BenchTool, bench, check_valid, results
+
+
+async def _echo(args: dict[str, Any], desk: Desk) -> str:
+    return f"echo {args.get('n', '')}".strip()
+
+
+def echo(name: str = "echo", effects: tuple[Effect, ...] = ()) -> BenchTool:
+    return BenchTool(name, _echo, effects=effects)
+
+
+def outcome_of(b: Bench) -> Any:
+    (ended,) = b.of(CallEnded)
+    return ended.outcome
+
+
+def told(b: Bench) -> list[tuple[str, str, bool]]:
+    """The results in the last request."""
+    assert isinstance(b.model, ScriptedModel | Retrying)
+    last = b.model.requests[-1]
+    check_valid(last.messages)
+    return results(last.messages)
+
+
+# One call
+
+
+def test_a_call_is_recorded_before_and_after_it_runs() -> None:
+    async def look(args: dict[str, Any], desk: Desk) -> str:
+        seen.append([type(e) for e in b.log.entries])
+        return "done"
+
+    seen: list[Any] = []
+    b = bench(reply(call("look", n=1)), "ok", tools=[BenchTool("look", look, effects=READS)])
+    b.run()
+    assert seen[0][-1] is CallStarted
+    (started,) = b.of(CallStarted)
+    assert started.effects == READS
+    assert started.verdict == Allow("mode bypassPermissions")
+    assert started.arguments == '{"n": 1}'
+    assert outcome_of(b) == Done(outcome_of(b).content)
+    assert told(b) == [("call_1_0", "done", False)]
+
+
+def test_an_unknown_tool_is_told_with_the_known_ones() -> None:
+    b = bench(reply(call("magic")), "ok", tools=[echo("one"), echo("two")])
+    b.run()
+    ((_, text, is_error),) = told(b)
+    assert is_error
+    assert "'magic'" in text
+    assert "one, two" in text
+    assert b.of(CallStarted) == []
+
+
+@pytest.mark.parametrize("raw", ["{broken", "[]", '"text"', "7"])
+def test_arguments_that_do_not_fit_are_told(raw: str) -> None:
+    b = bench(reply(call("echo", raw=raw)), "ok", tools=[echo()])
+    b.run()
+    ((_, text, is_error),) = told(b)
+    assert is_error
+    assert "send an object" in text
+    assert b.of(CallStarted) == []
+
+
+@pytest.mark.parametrize("raw", ["", "{}"])
+def test_no_arguments_are_an_empty_object(raw: str) -> None:
+    b = bench(reply(call("echo", raw=raw)), "ok", tools=[echo()])
+    b.run()
+    assert told(b) == [("call_1_0", "echo", False)]
+
+
+def test_a_tool_that_raises_has_failed() -> None:
+    async def breaks(args: dict[str, Any], desk: Desk) -> str:
+        raise KeyError("nope")
+
+    b = bench(reply(call("breaks")), "ok", tools=[BenchTool("breaks", breaks)])
+    assert b.run().reason == "end_turn"
+    assert isinstance(outcome_of(b), Failed)
+    assert told(b) == [("call_1_0", "breaks failed: KeyError: 'nope'", True)]
+
+
+def test_a_tool_that_takes_too_long_is_cut() -> None:
+    async def hangs(args: dict[str, Any], desk: Desk) -> str:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            tidied.append(True)
+        return ""
+
+    tidied: list[bool] = []
+    b = bench(reply(call("hangs")), "ok", tools=[BenchTool("hangs", hangs, timeout=0.01)])
+    b.run()
+    assert outcome_of(b) == Cut("timed out after 0.01 s")
+    assert tidied == [True]
+    assert told(b)[0][2]
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_a_timeout_inside_a_tool_is_the_tools_own(timeout: float | None) -> None:
+    async def asks(args: dict[str, Any], desk: Desk) -> str:
+        raise TimeoutError("the database did not answer")
+
+    b = bench(reply(call("asks")), "ok", tools=[BenchTool("asks", asks, timeout=timeout)])
+    b.run()
+    assert outcome_of(b) == Failed("asks failed: TimeoutError: the database did not answer")
+
+
+def test_a_tool_that_cancels_itself_ends_too() -> None:
+    async def odd(args: dict[str, Any], desk: Desk) -> str:
+        raise asyncio.CancelledError
+
+    b = bench(reply(call("odd")), "ok", tools=[BenchTool("odd", odd)])
+    assert b.run().reason == "end_turn"
+    assert isinstance(outcome_of(b), Cut)
+
+
+def test_effects_that_cannot_be_told_fail_the_call_not_the_turn() -> None:
+    class Broken(BenchTool):
+        def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
+            raise ValueError("no idea")
+
+    b = bench(reply(call("broken")), "ok", tools=[Broken("broken", _echo)])
+    assert b.run().reason == "end_turn"
+    assert isinstance(outcome_of(b), Failed)
+    assert "no idea" in told(b)[0][1]
+
+
+def test_a_static_tool_takes_any_text() -> None:
+    toolbox = StaticTools().register("upper", str.upper)
+    b = bench(reply(call("upper", raw="not json")), "ok", toolbox=toolbox)
+    assert b.run().reason == "end_turn"
+    assert told(b) == [("call_1_0", "NOT JSON", False)]
+
+
+def test_a_long_result_is_bounded() -> None:
+    async def pours(args: dict[str, Any], desk: Desk) -> str:
+        return "x" * 100_000
+
+    b = bench(reply(call("pours")), "ok", tools=[BenchTool("pours", pours)])
+    b.run()
+    text = told(b)[0][1]
+    assert len(text) < 31_000
+    assert "left out" in text
+
+
+def test_progress_is_shown_and_not_stored() -> None:
+    async def chatty(args: dict[str, Any], desk: Desk) -> str:
+        desk.progress("half way")
+        return "done"
+
+    b = bench(reply(call("chatty")), "ok", tools=[BenchTool("chatty", chatty)])
+    b.run()
+    assert b.of(Progress) == [Progress("call_1_0", "chatty", "half way")]
+    assert not any(isinstance(entry, Progress) for entry in b.log.entries)
+
+
+# Permission and hooks
+
+
+def test_a_denied_call_does_not_run_and_is_told() -> None:
+    b = bench(
+        reply(call("echo")),
+        "ok",
+        tools=[echo()],
+        rules=RuleSet(deny=(parse_rule("echo", str),)),
+    )
+    b.run()
+    assert b.of(CallStarted) == []
+    assert isinstance(outcome_of(b), Refused)
+    ((_, text, is_error),) = told(b)
+    assert is_error
+    assert text.startswith("Not run.")
+
+
+def test_a_question_passes_the_reader_and_its_answer_too() -> None:
+    approver = Approving(Answer(True, by="me"))
+    b = bench(
+        reply(call("echo")), "ok", tools=[echo(effects=WRITES)], mode="default", approver=approver
+    )
+    b.run()
+    assert len(approver.questions) == 1
+    kinds = [type(e) for e in b.events if isinstance(e, Asked | Answered | CallStarted)]
+    assert kinds == [Asked, Answered, CallStarted]
+    assert b.of(CallStarted)[0].verdict == Allow("me")
+
+
+def test_an_answer_that_interrupts_ends_the_turn() -> None:
+    approver = Approving(Answer(False, "stop it", interrupt=True))
+    b = bench(
+        reply(call("echo")),
+        "never",
+        tools=[echo(effects=WRITES)],
+        mode="default",
+        approver=approver,
+    )
+    ended = b.run()
+    assert (ended.reason, ended.error) == ("hook_stopped", "stop it")
+    assert isinstance(outcome_of(b), Refused)
+
+
+def test_what_a_hook_changed_is_what_runs_and_is_recorded() -> None:
+    def hook(event: BeforeCall) -> HookAnswer:
+        return HookAnswer(arguments={"n": 2}, context="mind the gap")
+
+    b = bench(reply(call("echo", n=1)), "ok", tools=[echo()], hooks=HookSet(before_call=(hook,)))
+    b.run()
+    assert b.of(CallStarted)[0].arguments == '{"n":2}'
+    assert told(b) == [("call_1_0", "echo 2\n\nmind the gap", False)]
+
+
+def test_a_hook_that_spoils_the_arguments_fails_the_call() -> None:
+    class Strict(BenchTool):
+        def parse(self, arguments: str) -> Any:
+            args = super().parse(arguments)
+            if "bad" in args:
+                raise BadArguments("bad is bad")
+            return args
+
+    def hook(event: BeforeCall) -> HookAnswer:
+        return HookAnswer(arguments={"bad": 1})
+
+    tools = [Strict("echo", _echo)]
+    b = bench(reply(call("echo")), "ok", tools=tools, hooks=HookSet(before_call=(hook,)))
+    b.run()
+    assert "no longer fit" in told(b)[0][1]
+    assert b.of(CallStarted) == []
+
+
+def test_a_hook_behind_a_call_may_end_the_turn() -> None:
+    def hook(event: AfterCall) -> HookAnswer:
+        return HookAnswer(stop="enough")
+
+    b = bench(reply(call("echo")), "never", tools=[echo()], hooks=HookSet(after_call=(hook,)))
+    ended = b.run()
+    assert (ended.reason, ended.error) == ("hook_stopped", "enough")
+    assert text_of(outcome_of(b)) == "echo"
+
+
+# Several calls
+
+
+class Floor:
+    """Tools that say when they are in, and stay until they are let out."""
+
+    def __init__(self) -> None:
+        self.inside: list[int] = []
+        self.most = 0
+        self.order: list[int] = []
+        self._gates: dict[int, asyncio.Event] = {}
+
+    def gate(self, number: int) -> asyncio.Event:
+        return self._gates.setdefault(number, asyncio.Event())
+
+    async def enter(self, args: dict[str, Any], desk: Desk) -> str:
+        number = args["n"]
+        self.order.append(number)
+        self.inside.append(number)
+        self.most = max(self.most, len(self.inside))
+        await self.gate(number).wait()
+        self.inside.remove(number)
+        return f"result {number}"
+
+
+async def settle() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+def test_harmless_calls_run_together_and_answer_in_call_order() -> None:
+    floor = Floor()
+    tool = BenchTool("look", floor.enter, effects=READS)
+    b = bench(reply(*(call("look", n=n) for n in (1, 2, 3))), "ok", tools=[tool])
+
+    async def main() -> None:
+        turn = asyncio.create_task(b.turn())
+        await settle()
+        assert floor.inside == [1, 2, 3], "all at once"
+        for number in (3, 1, 2):
+            floor.gate(number).set()
+            await settle()
+        await turn
+
+    asyncio.run(main())
+    assert [e.call_id for e in b.of(CallEnded)] == ["call_1_2", "call_1_0", "call_1_1"]
+    assert [text for _, text, _ in told(b)] == ["result 1", "result 2", "result 3"]
+
+
+def test_a_call_that_changes_something_runs_alone_and_in_its_place() -> None:
+    floor = Floor()
+    look = BenchTool("look", floor.enter, effects=READS)
+    change = BenchTool("change", floor.enter, effects=WRITES)
+    calls = [call("look", n=1), call("look", n=2), call("change", n=3), call("change", n=4)]
+    calls += [call("look", n=5), call("look", n=6)]
+    b = bench(reply(*calls), "ok", tools=[look, change])
+
+    async def main() -> None:
+        turn = asyncio.create_task(b.turn())
+        for inside in ([1, 2], [3], [4], [5, 6]):
+            await settle()
+            assert sorted(floor.inside) == inside
+            for number in reversed(inside):
+                floor.gate(number).set()
+        await turn
+
+    asyncio.run(main())
+    assert floor.order == [1, 2, 3, 4, 5, 6]
+    assert [text for _, text, _ in told(b)] == [f"result {n}" for n in range(1, 7)]
+
+
+def test_no_more_run_together_than_there_is_room() -> None:
+    floor = Floor()
+    tool = BenchTool("look", floor.enter, effects=READS)
+    calls = [call("look", n=n) for n in range(5)]
+    b = bench(reply(*calls), "ok", tools=[tool], limits=Limits(concurrency=2))
+
+    async def main() -> None:
+        turn = asyncio.create_task(b.turn())
+        for number in range(5):
+            await settle()
+            assert len(floor.inside) <= 2
+            floor.gate(number).set()
+        await turn
+
+    asyncio.run(main())
+    assert floor.most == 2
+    assert floor.order == [0, 1, 2, 3, 4]
+
+
+def test_a_concurrency_of_one_is_a_sequence() -> None:
+    floor = Floor()
+    tool = BenchTool("look", floor.enter, effects=READS)
+    for number in range(4):
+        floor.gate(number).set()
+    b = bench(
+        reply(*(call("look", n=n) for n in range(4))),
+        "ok",
+        tools=[tool],
+        limits=Limits(concurrency=1),
+    )
+    b.run()
+    assert floor.most == 1
+    kinds = [type(e) for e in b.log.entries if isinstance(e, CallStarted | CallEnded)]
+    assert kinds == [CallStarted, CallEnded] * 4
+
+
+def test_calls_are_prepared_in_order_even_if_an_early_question_is_slow() -> None:
+    asked: list[int] = []
+
+    class Slow:
+        async def ask(self, question: Any) -> Answer:
+            number = question.proposal.arguments["n"]
+            asked.append(number)
+            for _ in range(10 if number == 1 else 0):
+                await asyncio.sleep(0)
+            return Answer(True)
+
+    tool = echo(effects=(Writes("/p/x"),))
+    b = bench(
+        reply(call("echo", n=1), call("echo", n=2)),
+        "ok",
+        tools=[tool],
+        mode="default",
+        approver=Slow(),
+    )
+    b.run()
+    assert asked == [1, 2]
+    kinds = [type(e) for e in b.events if isinstance(e, Asked | Answered)]
+    assert kinds == [Asked, Answered, Asked, Answered], "one question at a time"
+
+
+def test_a_call_starts_while_the_answer_still_streams() -> None:
+    b = bench(reply(call("echo"), say(*["."] * 20)), "ok", tools=[echo()])
+    b.run()
+    kinds = [type(e) for e in b.log.entries]
+    assert kinds.index(CallEnded) < kinds.index(Replied)
+    assert told(b) == [("call_1_0", "echo", False)]
+
+
+# Ids
+
+
+def test_an_id_that_comes_twice_is_run_once_when_the_call_is_the_same() -> None:
+    runs: list[str] = []
+
+    async def count(args: dict[str, Any], desk: Desk) -> str:
+        runs.append(desk.call_id)
+        return "ran"
+
+    same = call("count", {"n": 1}, id="a")
+    b = bench(reply(same, same), "ok", tools=[BenchTool("count", count)])
+    b.run()
+    assert runs == ["a"]
+    (first, second) = told(b)
+    assert first == ("a", "ran", False)
+    assert second[0] != "a"
+    assert second[2]
+
+
+def test_an_id_that_comes_twice_for_different_calls_runs_both() -> None:
+    b = bench(
+        reply(call("echo", {"n": 1}, id="a"), call("echo", {"n": 2}, id="a")), "ok", tools=[echo()]
+    )
+    b.run()
+    assert [text for _, text, _ in told(b)] == ["echo 1", "echo 2"]
+
+
+def test_a_server_that_counts_from_zero_in_every_answer() -> None:
+    b = bench(*[reply(call("echo", {"n": n}, id="call_0")) for n in range(3)], "ok", tools=[echo()])
+    b.run()
+    assert [text for _, text, _ in told(b)] == ["echo 0", "echo 1", "echo 2"]
+
+
+def test_a_repeated_id_in_a_later_answer_is_run_once_as_well() -> None:
+    runs: list[int] = []
+
+    async def count(args: dict[str, Any], desk: Desk) -> str:
+        runs.append(args["n"])
+        return "ran"
+
+    again = call("count", {"n": 2}, id="a")
+    b = bench(
+        reply(call("count", {"n": 1}, id="a")),
+        reply(again, again),
+        "ok",
+        tools=[BenchTool("count", count)],
+    )
+    b.run()
+    assert runs == [1, 2]
+
+
+def test_calls_without_an_id_get_one() -> None:
+    b = bench(
+        reply(call("echo", {"n": 1}, id=""), call("echo", {"n": 1}, id="")), "ok", tools=[echo()]
+    )
+    b.run()
+    ids = [call_id for call_id, _, _ in told(b)]
+    assert all(ids)
+    assert len(set(ids)) == 2
+    assert [text for _, text, _ in told(b)] == ["echo 1", "echo 1"], "both ran"
+
+
+# Answers that were lost
+
+
+class Retrying(ScriptedModel):
+    """The script behind the real retry rules."""
+
+    async def stream(self, request: Request, deltas: Any) -> Reply:
+        async def attempt(one: Try, sink: Any) -> Reply:
+            return await ScriptedModel.stream(self, request, sink)
+
+        return await with_retries(
+            attempt,
+            Try(self.name, 0),
+            policy=RetryPolicy(delays=(0.1,) * 2),
+            fallbacks=(),
+            clock=clock_of[0],
+            deltas=deltas,
+        )
+
+
+clock_of: list[Any] = []
+
+
+def lost(*replies: Any, tools: list[BenchTool]) -> Bench:
+    b = Bench(Retrying(*replies), *tools)
+    clock_of[:] = [b.clock]
+    return b
+
+
+CUT = fault(cut_after=21)
+
+
+def test_a_call_of_a_lost_answer_is_adopted_by_the_next() -> None:
+    runs: list[str] = []
+
+    async def count(args: dict[str, Any], desk: Desk) -> str:
+        runs.append(desk.call_id)
+        return "ran"
+
+    # The text behind the call gives it time to run; then the connection is cut.
+    first = reply(call("count", {"n": 1}, id="a"), say(*["."] * 40), fault=CUT)
+    b = lost(first, reply(call("count", {"n": 1}, id="b")), "ok", tools=[BenchTool("count", count)])
+    assert b.run().reason == "end_turn"
+    assert runs == ["a"], "not run again"
+    assert told(b) == [("a", "ran", False)]
+    assert b.of(Reminded) == []
+
+
+def test_a_call_nobody_claims_is_told() -> None:
+    first = reply(call("echo", {"n": 7}, id="a"), say(*["."] * 40), fault=CUT)
+    b = lost(first, "never mind", "ok", tools=[echo(effects=WRITES)])
+    b.run()
+    (note,) = b.of(Reminded)
+    assert note.source == "orphaned call"
+    assert "echo 7" in note.text
+    asyncio.run(b.turn("and?", 2))
+    assert "echo 7" in repr(b.model.requests[-1].messages)  # type: ignore[attr-defined]
+
+
+def test_the_outcome_of_a_lost_call_is_not_taken_for_anothers() -> None:
+    """A server that counts from zero gives the next call the id of the lost one."""
+    first = reply(call("echo", {"n": 1}, id="call_0"), say(*["."] * 40), fault=CUT)
+    b = lost(
+        first,
+        reply("let me think", call("echo", {"n": 2}, id="call_0")),
+        reply(call("echo", {"n": 3}, id="call_0")),
+        "ok",
+        tools=[echo()],
+    )
+    b.run()
+    assert [text for _, text, _ in told(b)] == ["echo 2", "echo 3"]
+
+
+def test_the_outcome_of_a_lost_call_is_not_taken_for_anothers_in_the_next_turn() -> None:
+    first = reply(call("echo", {"n": 1}, id="call_0"), say(*["."] * 40), fault=CUT)
+    b = lost(first, fault(401), reply(call("echo", {"n": 2}, id="call_0")), "ok", tools=[echo()])
+    assert b.run().reason == "api_error"
+    asyncio.run(b.turn("again", 2))
+    assert [text for _, text, _ in told(b)] == ["echo 2"]
+
+
+def test_a_lost_call_that_still_runs_holds_the_next_one_back() -> None:
+    floor = Floor()
+    tool = BenchTool("change", floor.enter, effects=WRITES)
+    first = reply(call("change", n=1), say(*["."] * 40), fault=CUT)
+    b = lost(first, reply(call("change", n=2)), "ok", tools=[tool])
+
+    async def main() -> None:
+        turn = asyncio.create_task(b.turn())
+        while len(b.model.requests) < 2:  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+        await settle()
+        assert floor.inside == [1], "two that change things never run together"
+        floor.gate(1).set()
+        floor.gate(2).set()
+        await turn
+
+    asyncio.run(main())
+    assert floor.most == 1
+    assert [text for _, text, _ in told(b)] == ["result 2"]
+
+
+def test_a_lost_call_ends_with_the_turn_when_every_retry_fails() -> None:
+    floor = Floor()
+    tool = BenchTool("look", floor.enter, effects=READS)
+    first = reply(call("look", n=1), say(*["."] * 40), fault=CUT)
+    b = lost(first, fault(500), fault(500), tools=[tool])
+    assert b.run().reason == "retries_exhausted"
+    assert isinstance(outcome_of(b), Cut)
+    assert isinstance(b.log.entries[-1], TurnEnded)
+    check_valid(b.conversation.messages())
+
+
+def test_a_cancelled_answer_does_not_hold_the_words_of_a_lost_one() -> None:
+    b = lost(reply(say(*["lost "] * 40), fault=CUT), reply(say("new ", "words")), tools=[])
+
+    async def main() -> None:
+        turn = asyncio.create_task(b.turn())
+
+        def watch(event: Event) -> None:
+            if isinstance(event, TextDelta) and event.text == "new ":
+                turn.cancel()
+
+        b.on_event = watch
+        await asyncio.wait([turn])
+
+    asyncio.run(main())
+    (kept,) = b.of(Replied)
+    assert plain_text(kept.content) == "new "
+
+
+@pytest.mark.xfail(reason="reported: an orphan is told only when the step succeeds", strict=True)
+@pytest.mark.parametrize("how", ["fails", "cancelled"])
+def test_a_lost_call_is_told_also_when_the_turn_ends_without_an_answer(how: str) -> None:
+    first = reply(call("echo", {"n": 7}, id="a"), say(*["."] * 40), fault=CUT)
+    b = lost(first, fault(401), "ok", tools=[echo(effects=WRITES)])
+
+    async def main() -> None:
+        turn = asyncio.create_task(b.turn())
+
+        def watch(event: Event) -> None:
+            if how == "cancelled" and type(event).__name__ == "Retrying":
+                turn.cancel()
+
+        b.on_event = watch
+        await asyncio.wait([turn])
+        b.model._replies = ["ok"] * 3  # type: ignore[attr-defined]
+        await b.turn("what now?", 2)
+
+    asyncio.run(main())
+    assert len(b.of(CallEnded)) == 1
+    assert "echo 7" in repr(b.model.requests[-1].messages)  # type: ignore[attr-defined]

@@ -1,0 +1,143 @@
+"""What an answer other than 200 means."""
+
+from __future__ import annotations
+
+import json
+from email.utils import formatdate
+
+import pytest
+
+from detent.models.failures import error_text, failure_from_http, kind_in_stream, retry_after
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "invalid_request"),
+        (401, "auth"),
+        (403, "auth"),
+        (404, "not_found"),
+        (408, "timeout"),
+        (409, "server"),
+        (413, "invalid_request"),
+        (422, "invalid_request"),
+        (429, "rate_limit"),
+        (500, "server"),
+        (502, "server"),
+        (503, "server"),
+        (504, "timeout"),
+        (529, "overloaded"),
+    ],
+)
+def test_the_status_names_the_kind(status: int, kind: str) -> None:
+    failure = failure_from_http(status, {}, b'{"error":{"message":"why"}}')
+    assert (failure.kind, failure.status, failure.message) == (kind, status, "why")
+    assert failure.retry_after is None
+    assert not failure.exhausted
+
+
+TOO_LONG = [
+    "prompt is too long: 215000 tokens > 200000 maximum",
+    "Prompt is too long",
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in …",
+    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "the request exceeds the available context size, try increasing it",
+    "Input is too long for requested model.",
+    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048575).",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "too many tokens in the request",
+]
+
+
+@pytest.mark.parametrize("message", TOO_LONG)
+def test_a_prompt_that_is_too_long_is_known_by_many_wordings(message: str) -> None:
+    body = json.dumps({"error": {"message": message}}).encode()
+    assert failure_from_http(400, {}, body).kind == "prompt_too_long"
+    assert kind_in_stream(message) == "prompt_too_long"
+
+
+def test_a_code_tells_it_too() -> None:
+    body = b'{"error":{"message":"Reduce the length.","code":"context_length_exceeded"}}'
+    failure = failure_from_http(400, {}, body)
+    assert failure.kind == "prompt_too_long"
+    assert failure.message == "Reduce the length. (context_length_exceeded)"
+
+
+def test_a_server_fault_that_mentions_the_context_is_a_server_fault() -> None:
+    assert failure_from_http(500, {}, b"context window exploded").kind == "server"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "You exceeded your current quota (insufficient_quota)",
+        "Your credit balance is too low to access the API",
+        "You have reached your monthly spend limit",
+    ],
+)
+def test_money_that_is_spent_does_not_come_back_by_waiting(message: str) -> None:
+    body = json.dumps({"error": {"message": message}}).encode()
+    assert failure_from_http(429, {"retry-after": "1"}, body).kind == "invalid_request"
+
+
+def test_the_server_may_forbid_a_retry() -> None:
+    assert failure_from_http(500, {"x-should-retry": "false"}, b"").kind == "invalid_request"
+    assert failure_from_http(500, {"x-should-retry": "true"}, b"").kind == "server"
+    assert failure_from_http(401, {"x-should-retry": "false"}, b"").kind == "auth"
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("", None),
+        ("0", 0.0),
+        ("12", 12.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        (formatdate(1_000_030, usegmt=True), 30.0),
+        (formatdate(999_000, usegmt=True), 0.0),
+        ("soon", None),
+        ("Mon, 99 Foo 2026", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
+    assert retry_after(value, now=1_000_000.0) == seconds
+
+
+def test_retry_after_is_read_from_the_headers() -> None:
+    assert failure_from_http(429, {"retry-after": "7"}, b"").retry_after == 7.0
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"type":"error","error":{"type":"api_error","message":"boom"}}', "boom"),
+        (b'{"error":{"type":"api_error"}}', "api_error"),
+        (b'{"error":"plain"}', "plain"),
+        (b'{"message":"top"}', "top"),
+        (b'{"detail":"not here"}', "not here"),
+        (b'{"error":{"message":"m","code":404}}', "m"),
+        (b'"quoted"', "quoted"),
+        (b"<html>\n <b>Bad   Gateway</b></html>", "<html> <b>Bad Gateway</b></html>"),
+        (b"\xff\xfe", "��"),
+        (b"", ""),
+        (b"[]", "[]"),
+        (b'{"error":null}', ""),
+    ],
+)
+def test_the_human_part_of_an_error_body(body: bytes, text: str) -> None:
+    assert error_text(body) == text
+
+
+def test_a_long_body_is_cut() -> None:
+    assert len(error_text(b"x" * 10_000)) == 500
+
+
+def test_no_body_says_at_least_the_status() -> None:
+    assert failure_from_http(502, {}, b"").message == "HTTP 502"
+
+
+def test_the_kind_of_an_error_inside_a_stream() -> None:
+    assert kind_in_stream("overloaded_error None Overloaded") == "overloaded"
+    assert kind_in_stream("server_error None oops") == "server"
