@@ -51,7 +51,7 @@ def prove(text: str) -> tuple[Command, ...] | None:
             position += skipped
         elif skipped := _starts(text, position, (*_JOINS, ";", "\n")):
             mark = text[position : position + skipped]
-            if not words and mark != "\n":
+            if (not words and mark != "\n") or text.startswith((";&", ";;"), position):
                 return None  # bash would refuse it, too
             if words:
                 commands.append(tuple(words))
@@ -86,10 +86,10 @@ def _redirection(text: str, position: int) -> int:
 
 
 def _may_stand(word: str, raw: str, before: list[str]) -> bool:
-    """At the place of the program: no keyword, no look-alike, no assignment made of quotes."""
+    """At the place of the program: no keyword, job, look-alike, or assignment made of quotes."""
     if not all(map(is_assignment, before)):
         return True
-    if word in RESERVED or not word.isascii():
+    if word in RESERVED or not word.isascii() or word.startswith("%"):
         return False
     match = _ASSIGNMENT.match(word)
     return match is None or raw.startswith(match.group())

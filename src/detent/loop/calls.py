@@ -53,6 +53,7 @@ class CallRunner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tell_orphans()
 
     def begin(self, index: int, call: Call) -> None:
         """A whole call has arrived. One that already ran for a lost answer is not run again."""
@@ -90,13 +91,16 @@ class CallRunner:
         return {index: slot.call for index, slot in self._slots.items()}
 
     async def finish(self) -> int:
-        """Wait for every call; tell the model of those whose answer was lost. How many ran."""
+        """Wait for every call. How many there were."""
         for slot in self._all():
             await slot.done.wait()
+        return len(self._slots)
+
+    async def _tell_orphans(self) -> None:
+        """The model must learn of a call that ran for an answer it does not know it gave."""
         for slot in self._orphans:
             if slot.started and slot not in self._slots.values():
                 await self._kit.emit(Reminded(text=_orphan_note(slot), source="orphaned call"))
-        return len(self._slots)
 
     def _all(self) -> list[Slot]:
         return [*self._orphans, *(s for s in self._slots.values() if s not in self._orphans)]

@@ -11,6 +11,7 @@ BLOCKED_AT = 0.98
 FIRST_OUTPUT = 16_000
 MOST_TRUNCATION_RETRIES = 3
 MOST_FORCED_CONTINUATIONS = 8
+MOST_PAUSES = 20
 
 
 class Limits(Struct, frozen=True):
@@ -38,6 +39,7 @@ class Tally:
         self.dollars = 0.0
         self.api_ms = 0
         self.truncations = 0
+        self.pauses = 0
         self.compactions = 0
         self.recovered = False
         """Room was already made once because the prompt was too long."""

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
-from detent.loop.limits import MOST_TRUNCATION_RETRIES, Tally
+from detent.loop.limits import MOST_TRUNCATION_RETRIES, Tally, exceeded
 from detent.types.content import AssistantBlock, Call, Text, Thinking
 from detent.types.events import CallReady, Delta, Discarded, Replied, StepRecord, TextDelta
 from detent.types.messages import Reply, Request
@@ -35,40 +35,49 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
         reply = await kit.model.stream(request, listener)
     except asyncio.CancelledError:
         if partial := listener.partial():
-            await record(kit, tally, Reply(partial, "cancelled", Usage(), kit.model.name), begun)
+            shown = Reply(partial, "cancelled", Usage(), kit.model.name)
+            await keep(kit, tally, shown, count(kit, tally, shown, begun))
         raise
+    step = count(kit, tally, reply, begun)
     if reply.stop == "max_tokens" and not reply.calls and wants_more_room(kit, tally):
         await kit.emit(Discarded("cut at the output limit; asking again with more room"))
         return await sample(kit, tally, _with_room(request, tally), runner)
     whole = replace(reply, content=runner.adopt(reply.content))
-    await record(kit, tally, whole, begun)
+    await keep(kit, tally, whole, step)
     return whole
 
 
-async def record(kit: Kit, tally: Tally, reply: Reply, begun: float) -> None:
+def count(kit: Kit, tally: Tally, reply: Reply, begun: float) -> StepRecord:
+    """Every answer was paid for, also one that is asked for again."""
     kit.trace("Tokens", str(reply.usage.total))
     ms = round((kit.clock.elapsed() - begun) * 1000)
     number = len(tally.steps) + 1
     step = StepRecord(number, reply.model, reply.stop, reply.usage, len(reply.calls), ms)
     tally.count(step, kit.price(reply.model, reply.usage))
+    return step
+
+
+async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord) -> None:
     await kit.emit(
         Replied(
             turn=tally.turn,
-            step=number,
+            step=step.step,
             model=reply.model,
             content=reply.content,
             stop=reply.stop,
             usage=reply.usage,
             message_id=reply.message_id,
-            ms=ms,
+            ms=step.ms,
         )
     )
 
 
 def wants_more_room(kit: Kit, tally: Tally) -> bool:
-    """A cut answer is asked for again with twice the room, while the model allows more."""
+    """A cut answer is asked for again with twice the room, while model and budget allow it."""
     current = tally.max_output
     if tally.truncations >= MOST_TRUNCATION_RETRIES or current >= kit.model.max_output:
+        return False
+    if exceeded(kit.limits, tally, kit.clock.elapsed()):
         return False
     tally.truncations += 1
     tally.max_output = min(current * 2, kit.model.max_output)

@@ -19,7 +19,7 @@ SETTLE = 0.2
 
 class Timers(Struct, frozen=True):
     idle: float = 90.0
-    """Seconds without content before a stream counts as stalled; pings are not content."""
+    """Seconds without content before a stream counts as stalled; pings are not. 0 is none."""
     request: float = 600.0
     """Seconds for a whole request; 0 is none."""
 
@@ -94,7 +94,7 @@ class HttpModel:
     async def _post(self, body: bytes) -> Exchange:
         """Silence before the head counts as silence too."""
         try:
-            async with asyncio.timeout(self._timers.idle):
+            async with asyncio.timeout(self._timers.idle or None):
                 return await self._transport.post(self._url, self._headers, body)
         except TimeoutError:
             raise ModelFailure("timeout", "the model did not answer") from None
@@ -106,7 +106,7 @@ class HttpModel:
         splitter, assembler = EventSplitter(), Assembler()
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(self._timers.idle) as watch:
+            async with asyncio.timeout(self._timers.idle or None) as watch:
                 while not assembler.ended and (chunk := await exchange.read()):
                     self._feed(splitter.feed(chunk), assembler)
                     fresh = assembler.drain()
@@ -114,7 +114,8 @@ class HttpModel:
                         watch.reschedule(None)  # the reader's pace is not the server's silence
                         for delta in fresh:
                             await deltas(delta)
-                        watch.reschedule(loop.time() + self._timers.idle)
+                        if self._timers.idle:
+                            watch.reschedule(loop.time() + self._timers.idle)
         except TimeoutError:
             raise ModelFailure("timeout", "the stream went silent") from None
         self._feed(splitter.finish(), assembler)
@@ -140,7 +141,7 @@ class HttpModel:
     async def _whole(self, exchange: Exchange) -> bytes:
         parts: list[bytes] = []
         size = 0
-        async with asyncio.timeout(self._timers.idle):
+        async with asyncio.timeout(self._timers.idle or None):
             while (chunk := await exchange.read()) and size < 1_000_000:
                 parts.append(chunk)
                 size += len(chunk)

@@ -14,6 +14,7 @@ from detent.loop.turn import run_turn
 from detent.sdk.channel import Channel
 from detent.sdk.summary import TurnSummary, summarise
 from detent.types.content import Text, UserBlock
+from detent.types.errors import BadInput
 from detent.types.events import Entry, Event, Notice, TurnEnded
 from detent.types.usage import Usage
 
@@ -166,4 +167,8 @@ class Session:
 
 
 def _blocks(prompt: Prompt) -> tuple[UserBlock, ...]:
-    return (Text(prompt),) if isinstance(prompt, str) else tuple(prompt)
+    """A blank prompt would leave the model without a message to answer."""
+    blocks = (Text(prompt),) if isinstance(prompt, str) else tuple(prompt)
+    if all(isinstance(block, Text) and not block.text.strip() for block in blocks):
+        raise BadInput("the prompt is empty")
+    return blocks

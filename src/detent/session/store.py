@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Iterator
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -79,13 +80,9 @@ def read_card(path: str) -> SessionCard | None:
 
 
 def slug(cwd: str) -> str:
-    """A folder name for a path: readable, and short enough for every file system."""
+    """A folder name for a path: readable, short, and another one for every other path."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in cwd)
-    if len(name) <= 180:
-        return name
-    from zlib import crc32
-
-    return f"{name[:170]}-{crc32(cwd.encode()):08x}"
+    return f"{name.strip('-')[-80:]}-{crc32(os.fsencode(cwd)):08x}"
 
 
 def _id(path: str) -> str:

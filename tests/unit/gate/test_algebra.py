@@ -32,9 +32,10 @@ CALLS: list[tuple[str, Effect]] = [
     *(
         ("Bash", Runs(text))
         for text in (
-            "npm run build", "npm test", "npm $X", "cat docs/a", "cat .env", "echo x", "echo /dev/sda",
-            "echo x > docs/a", "echo x > .git/config", "rm -rf /etc", "rm x", "env rm x", "ls", "ls *",
-            "cat /proc/self/environ", "cat .git/config", "cp a .git/b", "grep -r x .", "mkdir d",
+            "npm run build", "npm test", "npm $X", "cat docs/a", "cat .env", "echo x",
+            "echo /dev/sda", "echo x > docs/a", "echo x > .git/config", "rm -rf /etc", "rm x",
+            "env rm x", "ls", "ls *", "cat /proc/self/environ", "cat .git/config", "cp a .git/b",
+            "grep -r x .", "mkdir d",
         )
     ),
     *(("Read", Reads(path)) for path in ("/w/app/docs/a", "/w/app/.env", "/etc/hosts", "/dev/sda")),

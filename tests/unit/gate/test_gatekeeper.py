@@ -245,9 +245,7 @@ def test_the_question_offers_rules_that_then_work() -> None:
 def test_offered_rules_permit_no_more_than_they_seem_to(command: str, rules: Any) -> None:
     assert narrow_rules(command) == rules
     for rule in rules:
-        assert isinstance(
-            gate(allow=[rule]).judge(bash(command)), Allow if rule == rules[0] else Allow
-        )
+        assert isinstance(gate(allow=[rule]).judge(bash(command)), Allow)
 
 
 @pytest.mark.parametrize("name", ["**", "a*", "[ab]", "x(y)"])
@@ -410,4 +408,4 @@ def test_a_long_hostile_text_is_judged_soon() -> None:
     """Work grows with the text, not with its square: this would take minutes otherwise."""
     keeper = gate("bypassPermissions", deny=["Bash(docker push:*)", "Read(private/**)"])
     texts = ["rm " + "a " * 4000, "sudo " + "a " * 2000, "cd a; " * 3000 + "cat b", '"' * 20_001]
-    assert [type(keeper.judge(bash(text))) for text in texts] == [Ask] * 4
+    assert [type(keeper.judge(bash(text))) for text in texts] == [Allow, Allow, Ask, Ask]

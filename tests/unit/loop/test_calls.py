@@ -605,7 +605,6 @@ def test_a_cancelled_answer_does_not_hold_the_words_of_a_lost_one() -> None:
     assert plain_text(kept.content) == "new "
 
 
-@pytest.mark.xfail(reason="reported: an orphan is told only when the step succeeds", strict=True)
 @pytest.mark.parametrize("how", ["fails", "cancelled"])
 def test_a_lost_call_is_told_also_when_the_turn_ends_without_an_answer(how: str) -> None:
     first = reply(call("echo", {"n": 7}, id="a"), say(*["."] * 40), fault=CUT)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from detent.tools.bash import BashArgs
+from detent.tools.pacing import ROOM, Paced
 from detent.types.effects import Runs
 from detent.types.outcomes import Cut, Done, Failed, text_of
 
@@ -129,11 +130,38 @@ def test_much_output_keeps_both_ends_in_little_memory(disk: Bench) -> None:
     assert len(text) < 31_000
 
 
-def test_progress_comes_at_once_and_at_a_pace(disk: Bench) -> None:
-    disk.call("Bash", command="echo first; for i in $(seq 2000); do echo $i; done; sleep 0.25")
-    assert disk.progress[0].startswith("first\n")
-    assert disk.progress[-1].endswith("2000\n"), "what has gathered is shown while it waits"
-    assert len(disk.progress) <= 5
+def test_progress_comes_at_once_and_goes_on_while_the_command_runs(disk: Bench) -> None:
+    go = Path(disk.cwd, "go")
+    os.mkfifo(go)
+
+    async def watch() -> list[str]:
+        printed: asyncio.Queue[str] = asyncio.Queue()
+        disk.show = printed.put_nowait
+        command = "echo first; cat go; echo second; cat go"
+        task = asyncio.create_task(disk.acall("Bash", command=command))
+        seen = [await printed.get()]
+        await asyncio.to_thread(go.write_text, "")
+        seen.append(await printed.get())
+        await asyncio.to_thread(go.write_text, "")
+        await task
+        return seen
+
+    assert asyncio.run(watch()) == ["first\n", "second\n"]
+
+
+def test_progress_is_paced_and_bounded() -> None:
+    async def flood() -> list[str]:
+        shown: list[str] = []
+        paced = Paced(shown.append)
+        for number in range(2000):
+            paced.feed(b"%04d\n" % number)
+        paced.close()
+        return shown
+
+    shown = asyncio.run(flood())
+    assert shown[0] == "0000\n"
+    assert len(shown) < 100, "a burst is gathered, not shown piece by piece"
+    assert all(len(text) <= ROOM for text in shown)
 
 
 def test_cancelling_ends_the_command(disk: Bench) -> None:
