@@ -84,10 +84,16 @@ class Host(Protocol):
 
 
 class FileMemory(Protocol):
-    """What the session has read of each file: the base of "edit only what you have read"."""
+    """What the session has read of each file: the base of "edit only what you have read".
+
+    `noted` is what the call at hand has added; it goes into the log, so that a resumed session
+    remembers.
+    """
 
     def remember(self, path: str, digest: str) -> None: ...
     def recall(self, path: str) -> str | None: ...
+    @property
+    def noted(self) -> Mapping[str, str]: ...
 
 
 class Desk(Struct, frozen=True):

@@ -87,12 +87,10 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
     if not may_widen and (allow or directories):
         note = f"{name}: its allow rules are ignored until you trust this folder (--trust)"
         notices, allow, directories = (*notices, note), (), ()
-    fallback = values.get("fallbackModel", ())
     mode = _text(permissions, "defaultMode", name) if may_widen else ""
     return Settings(
         model=_text(values, "model", name) or old.model,
-        fallback_models=tuple([fallback] if isinstance(fallback, str) else fallback)
-        or old.fallback_models,
+        fallback_models=_fallbacks(values, name) or old.fallback_models,
         mode=mode or old.mode,
         allow=(*old.allow, *allow),
         ask=(*old.ask, *_texts(permissions, "ask", name)),
@@ -117,6 +115,14 @@ def _text(values: Mapping[str, Any], key: str, name: str) -> str:
     if not isinstance(value, str):
         raise BadInput(f"{name}: {key} must be a string")
     return value
+
+
+def _fallbacks(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = values.get("fallbackModel", [])
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
+        raise BadInput(f"{name}: fallbackModel must be a string or a list of strings")
+    return tuple(names)
 
 
 def _texts(values: Mapping[str, Any], key: str, name: str) -> tuple[str, ...]:

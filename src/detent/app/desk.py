@@ -1,37 +1,56 @@
 """The desk a call works at, and what the session remembers of files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from detent.ports import Desk, Host
+from detent.types.events import CallEnded, Entry
 
 
-class FilesRead:
-    """Digest of each file as the session last saw it."""
+class FilesSeen:
+    """Digests of files as the session last saw them, from the point of view of one call."""
 
-    def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
+    def __init__(self, digests: dict[str, str]) -> None:
+        self._digests = digests
+        self.noted: dict[str, str] = {}
 
     def remember(self, path: str, digest: str) -> None:
-        self._digests[path] = digest
+        self._digests[path] = self.noted[path] = digest
 
     def recall(self, path: str) -> str | None:
         return self._digests.get(path)
 
 
+def digests_in(entries: Sequence[Entry]) -> dict[str, str]:
+    """What an earlier part of the session has seen: later entries win."""
+    return {
+        path: digest
+        for entry in entries
+        if isinstance(entry, CallEnded)
+        for path, digest in entry.seen.items()
+    }
+
+
 class DeskMaker:
-    def __init__(self, cwd: str, host: Host, session: str, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        host: Host,
+        session: str,
+        settings: Mapping[str, str],
+        entries: Sequence[Entry] = (),
+    ) -> None:
         self.cwd = cwd
         self._host = host
         self._session = session
         self._settings = settings
-        self._files = FilesRead()
+        self._digests = digests_in(entries)
 
     def __call__(self, call_id: str, progress: Callable[[str], None]) -> Desk:
         return Desk(
             call_id=call_id,
             cwd=self.cwd,
             host=self._host,
-            files=self._files,
+            files=FilesSeen(self._digests),
             progress=progress,
             session=self._session,
             settings=self._settings,

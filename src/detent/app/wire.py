@@ -86,7 +86,7 @@ def assemble(options: Options) -> Engine:
     journal = open_journal(options, cwd, home, clock.now)
     conversation = Conversation(journal.log.entries)
     recorder = Recorder(journal.log, conversation, options.observers)
-    roots = tuple(map(os.path.realpath, (cwd, *options.add_dirs, *settings.directories)))
+    roots = _workspace_roots(cwd, (*options.add_dirs, *settings.directories))
     gate = Gatekeeper(
         Workspace(cwd, roots, user_home),
         mode=mode,
@@ -104,7 +104,13 @@ def assemble(options: Options) -> Engine:
         approver=options.approver or DenyingApprover(),
         inbox=inbox,
         clock=clock,
-        desk=DeskMaker(cwd, options.host or LocalHost(), journal.session, _for_tools(environ)),
+        desk=DeskMaker(
+            cwd,
+            options.host or LocalHost(),
+            journal.session,
+            _for_tools(environ),
+            journal.log.entries,
+        ),
         conversation=conversation,
         system=_system(options, cwd, mode, clock.now()),
         emit=recorder.emit,
@@ -128,7 +134,18 @@ def working_folder(wanted: str) -> str:
         os.scandir(folder).close()
     except OSError as error:
         raise BadInput(f"cannot work in {wanted or 'this folder'}: {error.strerror}") from None
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"the name of the folder is not UTF-8 text: {folder!a}") from None
     return folder
+
+
+def _workspace_roots(cwd: str, further: tuple[str, ...]) -> tuple[str, ...]:
+    for folder in further:
+        if not os.path.isdir(os.path.join(cwd, folder)):
+            raise BadInput(f"there is no folder {folder} to add")
+    return tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
 
 
 def _rules(options: Options, settings: Settings) -> RuleSet:

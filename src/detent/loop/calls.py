@@ -6,6 +6,7 @@ started gets exactly one `CallEnded`, also when it crashes or is cancelled.
 """
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from detent.context.bounds import bounded
@@ -30,6 +31,7 @@ class Slot:
         self.started = False
         self.ended = False
         self.outcome: Outcome | None = None
+        self.seen: Mapping[str, str] = {}
         self.task: asyncio.Task[None] | None = None
 
 
@@ -214,6 +216,7 @@ class CallRunner:
             self._kit.hint(Progress(slot.call.id, name, text))
 
         desk = self._kit.desk(slot.call.id, progress)
+        slot.seen = desk.files.noted
         try:
             async with asyncio.timeout(tool.timeout) as limit:
                 return await tool.run(prepared.args, desk)
@@ -226,7 +229,13 @@ class CallRunner:
         slot.outcome, slot.ended = bounded(outcome), True
         self._kit.trace("Result", slot.call.name)
         await self._kit.emit(
-            CallEnded(call_id=slot.call.id, name=slot.call.name, outcome=slot.outcome, ms=ms)
+            CallEnded(
+                call_id=slot.call.id,
+                name=slot.call.name,
+                outcome=slot.outcome,
+                ms=ms,
+                seen=dict(slot.seen),
+            )
         )
 
 

@@ -8,7 +8,7 @@ from detent.models.catalog import Catalog, ModelFacts, ProviderFacts
 from detent.models.client import Conduct, HttpModel, Timers
 from detent.models.protocols.wire import Endpoint, Wire
 from detent.models.retry import RetryPolicy
-from detent.models.transport import Transport
+from detent.models.transport import Transport, parse_target
 from detent.ports import Clock
 from detent.types.errors import BadInput, NoModel
 
@@ -85,20 +85,38 @@ def _is_own(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
 
 
 def _auth(facts: ProviderFacts, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    if key := _first(environ, facts.key_from):
+    if key := _secret(environ, facts.key_from):
         return (("x-api-key", key),)
-    if token := _first(environ, facts.token_from):
+    if token := _secret(environ, facts.token_from):
         return (("authorization", f"Bearer {token}"),)
     return ()
+
+
+def _secret(environ: Mapping[str, str], names: tuple[str, ...]) -> str:
+    """A key that holds a line end would become a header of its own."""
+    secret = _first(environ, names).strip()
+    if not all("!" <= char <= "~" for char in secret):
+        raise BadInput(f"{' or '.join(names)} holds characters that no key has")
+    return secret
 
 
 def _base_url(facts: ProviderFacts, environ: Mapping[str, str]) -> str:
     url = (_first(environ, facts.base_url_from) or facts.base_url).rstrip("/")
     if "://" not in url:
         url = f"http://{url}"
+    _check_address(url, facts)
     if facts.wire == "anthropic":
         return url.removesuffix("/v1")
     return url if facts.model or url.endswith("/v1") else f"{url}/v1"
+
+
+def _check_address(url: str, facts: ProviderFacts) -> None:
+    try:
+        origin = parse_target(url).origin
+    except ValueError as error:
+        raise BadInput(f"{' or '.join(facts.base_url_from)}: {error}") from None
+    if origin.scheme not in ("http", "https") or not origin.host:
+        raise BadInput(f"{' or '.join(facts.base_url_from)}: {url!r} is not a web address")
 
 
 def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str:

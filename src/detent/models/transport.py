@@ -33,7 +33,11 @@ class Target(Struct, frozen=True):
 
 
 def parse_target(url: str) -> Target:
-    parts = httptools.parse_url(url.encode())
+    """Raises ValueError for what is not an address of the web."""
+    try:
+        parts = httptools.parse_url(url.encode())
+    except httptools.HttpParserError:
+        raise ValueError(f"{url!r} is not a web address") from None
     scheme = (parts.schema or b"http").decode()
     host = (parts.host or b"").decode()
     path = (parts.path or b"/").decode() + (f"?{parts.query.decode()}" if parts.query else "")

@@ -8,7 +8,7 @@ who leaves releases everybody at once.
 import asyncio
 from collections import deque
 
-from detent.types.events import Durable, Event
+from detent.types.events import Durable, Event, TurnEnded
 
 AHEAD = 64
 """How many signals may wait for the reader."""
@@ -27,6 +27,8 @@ class Channel:
             return
         self._events.append(event)
         self._wake_reader()
+        if isinstance(event, TurnEnded):
+            return  # nothing follows that the reader could hold back, and many readers leave here
         if isinstance(event, Durable):
             while not self._closed and (self._events or self._reader is None):
                 await self._wait_for_reader()

@@ -109,15 +109,15 @@ class Session:
         channel = Channel()
         self._engine.recorder.attach(channel.put, channel.offer)
         self._interrupted = False
-        self._task = asyncio.create_task(self._turn(_blocks(prompt)))
-        self._task.add_done_callback(lambda task: channel.end())
+        task = self._task = asyncio.create_task(self._turn(_blocks(prompt)))
+        task.add_done_callback(lambda task: channel.end())
         try:
             while (event := await channel.get()) is not None:
                 yield event
-            await self._outcome()
+            await self._outcome(task)
         finally:
             channel.close()
-            await self._end_turn()
+            await _ended(task)
 
     async def run_turn(self, prompt: Prompt) -> TurnSummary:
         """One turn as its summary."""
@@ -139,7 +139,8 @@ class Session:
         return self._task.cancel()
 
     async def aclose(self) -> None:
-        await self._end_turn()
+        if self._task is not None:
+            await _ended(self._task)
         await self._engine.aclose()
 
     async def _turn(self, content: tuple[UserBlock, ...]) -> TurnEnded:
@@ -150,20 +151,19 @@ class Session:
             await engine.recorder.emit(Notice(text, "warning"))
         return await run_turn(engine.kit, content, engine.turns + 1)
 
-    async def _outcome(self) -> None:
+    async def _outcome(self, task: asyncio.Task[TurnEnded]) -> None:
         """A bug in the turn surfaces at the reader; an interrupt does not."""
-        assert self._task is not None
         try:
-            await self._task
+            await task
         except asyncio.CancelledError:
             if not self._interrupted:
                 raise
 
-    async def _end_turn(self) -> None:
-        task, self._task = self._task, None
-        if task is not None and not task.done():
-            task.cancel()
-            await asyncio.wait([task])
+
+async def _ended(task: asyncio.Task[TurnEnded]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait([task])
 
 
 def _blocks(prompt: Prompt) -> tuple[UserBlock, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from detent.types.content import plain_text
+from detent.types.content import Call, plain_text
 from detent.types.events import (
     CallEnded,
     Compacted,
@@ -59,7 +59,7 @@ def summarise(events: Iterable[Event]) -> TurnSummary:
         text=final_text(replies),
         reason=ended.reason,
         assistant_messages=tuple(replies),
-        tool_results=tuple(results),
+        tool_results=tuple(in_call_order(results, replies)),
         iterations=len(ended.steps),
         steps=ended.steps,
         usage=ended.usage,
@@ -67,6 +67,13 @@ def summarise(events: Iterable[Event]) -> TurnSummary:
         refused=tuple(result for result in results if isinstance(result.outcome, Refused)),
         error=ended.error,
     )
+
+
+def in_call_order(results: list[CallEnded], replies: list[Replied]) -> list[CallEnded]:
+    """Calls that run together end in any order; people read them as they were asked for."""
+    calls = [block.id for reply in replies for block in reply.content if isinstance(block, Call)]
+    places = {call_id: place for place, call_id in enumerate(calls)}
+    return sorted(results, key=lambda result: places.get(result.call_id, len(places)))
 
 
 def final_text(replies: list[Replied]) -> str:

@@ -90,6 +90,8 @@ class CallEnded(Durable, frozen=True, kw_only=True):
     name: str
     outcome: Outcome
     ms: int = 0
+    seen: dict[str, str] = {}
+    """Digests of the files the call has read or written, by path."""
 
 
 class Compacted(Durable, frozen=True, kw_only=True):

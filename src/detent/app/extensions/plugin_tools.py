@@ -20,6 +20,7 @@ from detent.types.outcomes import Cut, Failed, Outcome, done
 
 TIMEOUT = 120.0
 MOST_OUTPUT = 1_000_000
+"""Bytes; the rest is dropped."""
 
 
 class Declared(Struct, frozen=True):
@@ -61,7 +62,11 @@ class PluginTool:
         return (Connects("*"),)
 
     async def run(self, args: dict[str, Any], desk: Desk) -> Outcome:
-        output: list[bytes] = []
+        output = bytearray()
+
+        def keep(data: bytes) -> None:
+            output.extend(data[: MOST_OUTPUT - len(output)])
+
         environment = {
             "DETENT_PLUGIN_ID": self._plugin,
             "DETENT_TOOL_NAME": self.spec.name,
@@ -73,11 +78,11 @@ class PluginTool:
             self._argv(),
             cwd=desk.cwd,
             timeout=TIMEOUT,
-            output=lambda data: output.append(data) if len(output) < MOST_OUTPUT else None,
+            output=keep,
             stdin=encode(args),
             env=environment,
         )
-        text = b"".join(output).decode(errors="replace").rstrip("\n")
+        text = output.decode(errors="replace").rstrip("\n")
         if finished.timed_out:
             return Cut(f"timed out after {TIMEOUT:g} s", text)
         if finished.exit_code:
