@@ -17,19 +17,19 @@ def replies() -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("how", ["-c", "--fork-session"])
 def test_a_file_read_before_may_be_edited_after(runner: Any, how: str) -> None:
-    (runner.cwd / "a.txt").write_text("one\n")
+    (runner.work / "a.txt").write_text("one\n")
     runner.serve(*replies())
     assert runner.prompt("read").code == 0
     again = runner.prompt("edit", "-c", how, "--permission-mode", "acceptEdits")
     assert again.code == 0, again
-    assert (runner.cwd / "a.txt").read_text() == "two\n"
+    assert (runner.work / "a.txt").read_text() == "two\n"
 
 
 def test_a_file_that_changed_meanwhile_must_be_read_again(runner: Any) -> None:
-    (runner.cwd / "a.txt").write_text("one\n")
+    (runner.work / "a.txt").write_text("one\n")
     runner.serve(*replies())
     runner.prompt("read")
-    (runner.cwd / "a.txt").write_text("one and more\n")
+    (runner.work / "a.txt").write_text("one and more\n")
     runner.prompt("edit", "-c", "--permission-mode", "acceptEdits")
-    assert (runner.cwd / "a.txt").read_text() == "one and more\n"
+    assert (runner.work / "a.txt").read_text() == "one and more\n"
     assert runner.requests[-1].tool_results[0].is_error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,10 +40,10 @@ def turn(settings: Settings, prompt: str, answer: str, **more: Any) -> ScriptedM
 def test_nothing_is_written_before_the_first_prompt(settings: Settings) -> None:
     async def body() -> None:
         async with Session(settings(ScriptedModel("x"), persist=True)) as session:
-            assert session.path and not os.path.exists(session.path)
-            await session.run_turn("hi")
-            assert os.path.exists(session.path)
             assert session.path.startswith(str(settings.home))
+            assert not Path(session.path).exists()
+            await session.run_turn("hi")
+            assert Path(session.path).exists()
 
     run(body)
 
@@ -85,8 +86,9 @@ def test_resume_goes_on_where_it_stopped(settings: Settings, wanted: str) -> Non
 def test_continue_takes_the_newest_of_this_folder(settings: Settings) -> None:
     turn(settings, "old", "a", session_id=ONE)
     turn(settings, "new", "b", session_id=TWO)
-    for age, card in enumerate(reversed(sessions_of(str(settings.cwd), environ=settings.environ))):
-        os.utime(card.path, (1000 + age * (card.id == TWO), 1000 + 10 * (card.id == TWO)))
+    for card in sessions_of(str(settings.cwd), environ=settings.environ):
+        when = 2000 if card.id == TWO else 1000
+        os.utime(card.path, (when, when))
     model = turn(settings, "go on", "c", continue_newest=True)
     assert said(model.requests[0]) == ["new", "b", "go on"]
 
@@ -109,15 +111,16 @@ def test_a_fork_leaves_the_original_alone(settings: Settings) -> None:
 
 def test_resuming_without_persistence_reads_but_does_not_write(settings: Settings) -> None:
     turn(settings, "root", "a", session_id=ONE)
-    model = turn(settings, "more", "b", resume=ONE, persist=True)
-    assert len(said(model.requests[0])) == 3
     (card,) = sessions_of(str(settings.cwd), environ=settings.environ)
     size = os.path.getsize(card.path)
 
+    model = ScriptedModel("c")
+
     async def body() -> None:
-        await run_once("unsaved", settings(ScriptedModel("c"), resume=ONE, persist=False))
+        await run_once("unsaved", settings(model, resume=ONE, persist=False))
 
     run(body)
+    assert said(model.requests[0]) == ["root", "a", "unsaved"]
     assert os.path.getsize(card.path) == size
 
 
