@@ -265,3 +265,18 @@ def test_the_parts_of_an_answer_cut_at_the_length_limit_are_joined(runner: Runne
     assert ran.result["result"] == "one two"
     assert len(runner.requests) == 2
     assert ran.result["num_turns"] == 2
+
+
+def test_the_delays_are_a_setting(runner: Runner) -> None:
+    runner.serve(fault(500), fault(500), "never asked for")
+    ran = runner.frames("hi", "--settings", '{"retryDelays": [0]}')
+    assert ran.code == 7
+    assert [f["retry_delay_ms"] for f in ran.of("system", "api_retry")] == [0]
+    assert len(runner.requests) == 2
+
+
+@pytest.mark.parametrize("value", ["0.2", '["a"]', "[-1]", "[true]", "{}"])
+def test_delays_that_are_none_are_named(runner: Runner, value: str) -> None:
+    ran = runner.prompt("hi", "--settings", f'{{"retryDelays": {value}}}', output="text")
+    assert ran.code == 2
+    assert "retryDelays" in ran.stderr

@@ -33,6 +33,7 @@ class Settings(Struct, frozen=True):
     directories: tuple[str, ...] = ()
     idle_timeout: float | None = None
     request_timeout: float | None = None
+    retry_delays: tuple[float, ...] | None = None
     max_tool_concurrency: int | None = None
     notices: tuple[str, ...] = ()
 
@@ -83,11 +84,14 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
     may_widen = trusted or not source.is_project
     allow = _texts(permissions, "allow", name)
     directories = _texts(permissions, "additionalDirectories", name)
-    notices = old.notices
-    if not may_widen and (allow or directories):
-        note = f"{name}: its allow rules are ignored until you trust this folder (--trust)"
-        notices, allow, directories = (*notices, note), (), ()
-    mode = _text(permissions, "defaultMode", name) if may_widen else ""
+    mode, notices = _text(permissions, "defaultMode", name), old.notices
+    if not may_widen and (allow or directories or mode):
+        note = f"{name}: its allow rules, folders and mode are ignored until you trust it (--trust)"
+        notices, allow, directories, mode = (*notices, note), (), (), ""
+    if source.is_project and mode == "bypassPermissions":
+        # Trust is for a project's rules; switching them all off is for the user alone.
+        note = f"{name}: mode bypassPermissions is ignored; only you can set it"
+        notices, mode = (*notices, note), ""
     return Settings(
         model=_text(values, "model", name) or old.model,
         fallback_models=_fallbacks(values, name) or old.fallback_models,
@@ -98,6 +102,7 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         directories=(*old.directories, *directories),
         idle_timeout=_number(values, "idleTimeout", name, old.idle_timeout),
         request_timeout=_number(values, "requestTimeout", name, old.request_timeout),
+        retry_delays=_delays(values, name, old.retry_delays),
         max_tool_concurrency=_whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
         notices=notices,
     )
@@ -137,6 +142,20 @@ def _number(values: Mapping[str, Any], key: str, name: str, default: float | Non
     if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
         raise BadInput(f"{name}: {key} must be a number")
     return value
+
+
+def _delays(
+    values: Mapping[str, Any], name: str, default: tuple[float, ...] | None
+) -> tuple[float, ...] | None:
+    if "retryDelays" not in values:
+        return default
+    delays = values["retryDelays"]
+    is_list = isinstance(delays, list)
+    if not is_list or any(isinstance(d, bool) or not isinstance(d, int | float) for d in delays):
+        raise BadInput(f"{name}: retryDelays must be a list of seconds")
+    if any(not 0 <= delay <= 3600 for delay in delays):
+        raise BadInput(f"{name}: retryDelays must lie between 0 and 3600 seconds")
+    return tuple(map(float, delays))
 
 
 def _whole(values: Mapping[str, Any], key: str, name: str, default: int | None) -> int | None:

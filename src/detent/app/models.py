@@ -7,6 +7,7 @@ from detent.app.options import Options
 from detent.models.catalog import catalog
 from detent.models.client import Timers
 from detent.models.providers import Wishes, build, choose
+from detent.models.retry import RetryPolicy
 from detent.ports import Clock, Model
 from detent.types.errors import BadInput
 from detent.types.usage import Usage
@@ -29,6 +30,7 @@ def open_model(
         model=wanted,
         fallbacks=tuple(known.aliases.get(name, name) for name in fallbacks),
         timers=timers(settings, environ),
+        retry=_retries(settings),
     )
     return build(choice, wishes, clock, environ)
 
@@ -37,6 +39,12 @@ def _from_settings(settings: Settings, environ: Mapping[str, str]) -> str:
     """The environment's own model variables beat the settings files."""
     named = environ.get("ANTHROPIC_MODEL") or environ.get("OPENAI_MODEL")
     return "" if named else settings.model
+
+
+def _retries(settings: Settings) -> RetryPolicy:
+    if settings.retry_delays is None:
+        return RetryPolicy()
+    return RetryPolicy(delays=settings.retry_delays)
 
 
 def timers(settings: Settings, environ: Mapping[str, str]) -> Timers:
