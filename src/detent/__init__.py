@@ -3,13 +3,14 @@
 Names are loaded on first use, so that `import detent` costs nothing.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from detent.types.version import VERSION as __version__
 
 __all__ = ["Hooks", "Options", "Session", "TurnSummary", "__version__", "query", "run", "tool"]
 
+TYPE_CHECKING = False  # `detent --version` should not have to import typing
 if TYPE_CHECKING:
+    from typing import Any
+
     from detent.sdk.custom_tools import tool
     from detent.sdk.hooks import Hooks
     from detent.sdk.options import Options
@@ -28,7 +29,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in _HOMES:
         from importlib import import_module
 

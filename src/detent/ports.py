@@ -148,6 +148,13 @@ class Admitted(Struct, frozen=True):
     """Text a hook wants the model to read with the result."""
 
 
+class Stopped(Struct, frozen=True):
+    """The call is refused and the turn ends: a hook wants it so."""
+
+    outcome: Refused
+    reason: str
+
+
 class Question(Struct, frozen=True):
     proposal: Proposal
     reason: str
@@ -185,7 +192,7 @@ class Gate(Protocol):
     def judge(self, proposal: Proposal) -> Verdict: ...
     async def admit(
         self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
-    ) -> Admitted | Refused: ...
+    ) -> Admitted | Refused | Stopped: ...
     async def review(self, proposal: Proposal, outcome: Outcome) -> Revised: ...
     async def prompted(self, content: tuple[UserBlock, ...]) -> str: ...
     async def stopping(self, text: str, again: bool) -> str: ...

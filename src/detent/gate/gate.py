@@ -25,7 +25,7 @@ from detent.gate.modes import (
 )
 from detent.gate.precious import precious, redirects
 from detent.gate.rules import Place, Rule, allowing, might_restrict, parse_rule, restricting
-from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised
+from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised, Stopped
 from detent.types.content import UserBlock, plain_text
 from detent.types.effects import Effect, Writes
 from detent.types.errors import BadInput, PromptBlocked
@@ -109,12 +109,14 @@ class Gatekeeper:
 
     async def admit(
         self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
-    ) -> Admitted | Refused:
+    ) -> Admitted | Refused | Stopped:
         """Deny rules first, then hooks, then the whole check on what the hooks left of the call."""
         verdict = self.judge(proposal)
         if isinstance(verdict, Deny):
             return _refusal(verdict)
         answer = await self._before(proposal)
+        if answer.stop:
+            return Stopped(Refused(answer.reason or answer.stop, "hook"), answer.stop)
         if answer.decision == "deny":
             return Refused(answer.reason or "A hook denied it.", "hook")
         if answer.arguments is not None:
@@ -152,6 +154,7 @@ class Gatekeeper:
                 reason=answer.reason if stricter else joined.reason,
                 arguments=joined.arguments if answer.arguments is None else answer.arguments,
                 context="\n".join(filter(None, (joined.context, answer.context))),
+                stop=joined.stop or answer.stop,
             )
         return joined
 
@@ -196,8 +199,8 @@ class Gatekeeper:
             self._hooks.submitted, Submitted(plain_text(content)), self._report
         )
         for answer in answers:
-            if answer.decision == "deny":
-                raise PromptBlocked(answer.reason or "A hook blocked the prompt.")
+            if answer.decision == "deny" or answer.stop:
+                raise PromptBlocked(answer.reason or answer.stop or "A hook blocked the prompt.")
         return "\n".join(answer.context for answer in answers if answer.context)
 
     async def stopping(self, text: str, again: bool) -> str:
@@ -205,6 +208,8 @@ class Gatekeeper:
         if not self._hooks.stopping:
             return ""
         answers = await ask_hooks(self._hooks.stopping, Stopping(text, again), self._report)
+        if any(answer.stop for answer in answers):
+            return ""
         return "\n".join(a.reason for a in answers if a.decision == "deny" and a.reason)
 
 

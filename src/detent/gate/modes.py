@@ -17,7 +17,7 @@ PLANNING = "In plan mode nothing is written; present the plan instead."
 _FILE_COMMANDS = {"mkdir": "pv", "touch": "acm", "mv": "finv", "cp": "rRafinpv"}
 """With the flags that neither link nor name a further path."""
 
-_ONLY_VARIABLES = re.compile(r"\$\w+[/.*]*/[/.*]*(?:\$\w+[/.*]*)*")
+_ONLY_VARIABLES = r"\$\w+[/.*]*/[/.*]*(?:\$\w+[/.*]*)*"
 
 
 def parse_mode(text: str) -> Mode:
@@ -180,7 +180,7 @@ def _removes_too_much(text: str, workspace: Workspace) -> bool:
 
 def _is_critical(word: str, starts: list[str], workspace: Workspace) -> bool:
     bare = re.sub(r"/\**$", "", word.rstrip("/")).rstrip("/")
-    if bare in ("", "~", "$HOME", "$PWD", "*", ".", "..") or _ONLY_VARIABLES.fullmatch(word):
+    if bare in ("", "~", "$HOME", "$PWD", "*", ".", "..") or re.fullmatch(_ONLY_VARIABLES, word):
         return True
     named = workspace.home + bare[1:] if bare.startswith("~/") else os.path.expanduser(bare)
     places = (os.path.normpath(os.path.join(start, named)) + "/" for start in starts)

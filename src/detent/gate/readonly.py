@@ -73,9 +73,11 @@ _FILE_READERS: dict[str, _Known] = {
         "all apparent-size bytes max-depth human-readable summarize total si one-file-system "
         "exclude time",
     ),
-    "cut": _known("bcdfsnz,;:|.-", "delimiter fields characters bytes output-delimiter complement"),
+    "cut": _known(
+        "bcdfsnz,;:|.- /\t", "delimiter fields characters bytes output-delimiter complement"
+    ),
     "sort": _known(
-        "bcCdfghikmMnrRstuVz,.:;|",
+        "bcCdfghikmMnrRstuVz,.:;| \t",
         "key field-separator numeric-sort reverse unique ignore-case human-numeric-sort "
         "version-sort general-numeric-sort month-sort stable check zero-terminated",
     ),
@@ -89,7 +91,7 @@ _FIND = _words(
     "-writable -links -inum -samefile -xdev -mount -depth -quit -true -false -P"
 )
 _TEST = _words(
-    "-e -f -d -r -w -x -s -L -h -n -z -eq -ne -lt -le -gt -ge -nt -ot -ef -a -b -c -p -S"
+    "-e -f -d -r -w -x -s -L -h -n -z -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o -b -c -p -S"
 )
 """Not `-v` and `-R`: they evaluate a subscript, and with it a command, in their argument."""
 
@@ -111,7 +113,7 @@ _GIT_FLAGS = _known(
     "line-porcelain show-name show-number show-email root null ignore-submodules no-walk "
     "compact-summary dirstat ignored word-diff-regex",
 )
-_STORES_NUMBER = re.compile(r"%[^a-zA-Z%]*[hlLjzt]*n")
+_STORES_NUMBER = r"%[^a-zA-Z%]*[hlLjzt]*n"
 """printf's `%n` sets a variable, `PATH` for example."""
 
 
@@ -124,7 +126,9 @@ def is_read_only(command: Command, inside: PathCheck, is_folder: PathCheck) -> b
         case _ if name in _SPEAKING:
             return True
         case "printf":
-            return not any(word.startswith("-v") or _STORES_NUMBER.search(word) for word in words)
+            return not any(
+                word.startswith("-v") or re.search(_STORES_NUMBER, word) for word in words
+            )
         case "test" | "[":
             return all(word in _TEST or word[:1] != "-" or _is_number(word) for word in words)
         case "find":

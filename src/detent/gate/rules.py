@@ -17,6 +17,7 @@ from detent.gate.suspects import (
     MOST_FOLDERS,
     changed,
     folders,
+    may_run,
     mentioned,
     placed,
     reads_below,
@@ -96,11 +97,11 @@ def _allowing_commands(
         proven, settled = prove(text), True
         if proven is None:
             return None
-        for command in map(unwrapped, proven):
-            rule = next((r for r in rules if command and _covers(r.what, command)), None)
+        for command in proven:
+            rule = next((rule for rule in rules if _covers(rule.what, command)), None)
             if rule is None and not (settled and free(command)):
                 return None
-            settled = settled and not (command and command[0] in _UNSETTLING)
+            settled = settled and _UNSETTLING.isdisjoint(unwrapped(command)[:1])
             used = used or rule
     return used
 
@@ -171,7 +172,8 @@ def _might_touch(rule: Rule, effect: Effect, place: Place) -> bool:
         case Runs(command=text) if prove(text) is None:
             if rule.tool in _WRITING:
                 return bool(written(text)) or any(True for _ in changed(text))
-            return is_path or rule.tool == "Bash"
+            first = rule.what.removesuffix(":*").split(maxsplit=1)[0]
+            return is_path or (rule.tool == "Bash" and may_run(text, first))
         case Runs(command=text) if rule.tool in _READING:
             if len(folders(text, place.cwd, place.home)) > MOST_FOLDERS:
                 return True
@@ -222,8 +224,11 @@ def _is_host(wanted: str, host: str) -> bool:
 
 def _covers(what: str, command: Command) -> bool:
     """For allow: a `*` does not reach what other programs run, nor past unknown assignments."""
-    may_reach = not runs_its_arguments(command) and not is_assignment(command[0])
-    return (may_reach or "*" not in what) and _fits(what, command)
+    inner = unwrapped(command)
+    if "*" not in what:
+        return _fits(what, command) or _fits(what, inner)
+    opaque = not inner or runs_its_arguments(inner) or is_assignment(inner[0])
+    return not opaque and _fits(what, inner)
 
 
 def _fits(what: str, command: Command) -> bool:

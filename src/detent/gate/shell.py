@@ -30,8 +30,9 @@ _HARMLESS_VARIABLES = frozenset(
      "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH",
      "CGO_ENABLED"}
 )  # fmt: skip
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-_DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?")
+# Expressions are compiled on first use: a start that runs no command does not pay for them.
+_ASSIGNMENT = r"([A-Za-z_][A-Za-z0-9_]*)\+?="
+_DURATION = r"[0-9]+(\.[0-9]+)?[smhd]?"
 
 Command = tuple[str, ...]
 """One simple command as its words, quotes removed."""
@@ -91,7 +92,7 @@ def _may_stand(word: str, raw: str, before: list[str]) -> bool:
         return True
     if word in RESERVED or not word.isascii() or word.startswith("%"):
         return False
-    match = _ASSIGNMENT.match(word)
+    match = re.match(_ASSIGNMENT, word)
     return match is None or raw.startswith(match.group())
 
 
@@ -119,20 +120,20 @@ def _word(text: str, position: int) -> tuple[str | None, int]:
 
 
 def is_assignment(word: str) -> bool:
-    return _ASSIGNMENT.match(word) is not None
+    return re.match(_ASSIGNMENT, word) is not None
 
 
 def unwrapped(command: Command) -> Command:
     """What a proven command runs behind the wrappers that an allow rule may look through."""
     while command and is_assignment(command[0]):
-        name = _ASSIGNMENT.match(command[0])
+        name = re.match(_ASSIGNMENT, command[0])
         if name is None or not (name[1] in _HARMLESS_VARIABLES or name[1].startswith("LC_")):
             return command
         command = command[1:]
     while command and command[0] in WRAPPERS:
         rest = command[1:]
         if command[0] == "timeout":
-            if not rest or _DURATION.fullmatch(rest[0]) is None:
+            if not rest or re.fullmatch(_DURATION, rest[0]) is None:
                 return command
             rest = rest[1:]
         if not rest or rest[0].startswith("-"):

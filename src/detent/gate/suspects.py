@@ -21,13 +21,11 @@ _SPEAKERS = frozenset({"python", "python3", "perl", "ruby", "node", "awk", "gawk
 """Interpreters: a text among their arguments may hold a command."""
 
 _FINDS_RUNNING = ("-exec", "-ok", "-delete", "-fprint", "-fls", "-files0-from")
-_REDIRECTION = re.compile(r"[0-9]*(?:&>>?|>\||>>|>&|<&|<<<|<<-?|<>|>|<)[ \t]*[^\s;|&()<>`]*")
-_VARIABLE = re.compile(r"\$\{!?(\w+)[^}]*\}")
-_HERE = re.compile(r"\$\( *pwd *\)|` *pwd *`")
-_SEPARATORS = re.compile(r"[;|&\n(){}`]|\$\(")
-_TOKEN = re.compile(
-    r"""(?:[^\s;|&()<>`"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|["'])+|[;|&()\n`]""", re.DOTALL
-)
+_REDIRECTION = r"[0-9]*(?:&>>?|>\||>>|>&|<&|<<<|<<-?|<>|>|<)[ \t]*[^\s;|&()<>`]*"
+_VARIABLE = r"\$\{!?(\w+)[^}]*\}"
+_HERE = r"\$\( *pwd *\)|` *pwd *`"
+_SEPARATORS = r"[;|&\n(){}`]|\$\("
+_TOKEN = r"""(?:[^\s;|&()<>`"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|["'])+|[;|&()\n`]"""
 _SEPARATING = frozenset(";|&()\n`{}")
 _CUT = str.maketrans(dict.fromkeys(";|&()<>`{},", " "))
 _STREAMS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
@@ -37,13 +35,13 @@ _RECURSIVE = frozenset(
 _MAYBE_RECURSIVE = frozenset(
     {"grep", "egrep", "fgrep", "ls", "cp", "diff", "scp", "chmod", "chown"}
 )
-_BUNDLE = re.compile(r"-[^-]*[rRa]")
+_BUNDLE = r"-[^-]*[rRa]"
 MOST_FOLDERS = 20
 _WRITERS = frozenset(
     {"tee", "cp", "mv", "rm", "rmdir", "touch", "truncate", "ln", "install", "dd", "mkdir", "patch",
      "chmod", "chown", "rsync", "sed", "shred", "unlink"}
 )  # fmt: skip
-_WRITTEN = re.compile(r"(?:[0-9]*|&)>[>|&]?[ \t]*(\"[^\"]*\"|'[^']*'|[^\s;|&()<>`]+)")
+_WRITTEN = r"(?:[0-9]*|&)>[>|&]?[ \t]*(\"[^\"]*\"|'[^']*'|[^\s;|&()<>`]+)"
 
 
 def suspects(text: str) -> Iterator[Command]:
@@ -54,12 +52,12 @@ def suspects(text: str) -> Iterator[Command]:
 
 
 def _pieces(text: str) -> Iterator[Command]:
-    text = _VARIABLE.sub(r"$\1", _HERE.sub("$PWD", text.replace("\\\n", "")))
-    text = _REDIRECTION.sub(" ", text)
-    for piece in _SEPARATORS.split(text):
+    text = re.sub(_VARIABLE, r"$\1", re.sub(_HERE, "$PWD", text.replace("\\\n", "")))
+    text = re.sub(_REDIRECTION, " ", text)
+    for piece in re.split(_SEPARATORS, text):
         yield tuple(map(_bare, piece.split()))
     words: list[str] = []
-    for token in (*_TOKEN.findall(text), ";"):
+    for token in (*re.findall(_TOKEN, text, re.DOTALL), ";"):
         if token in _SEPARATING:
             yield tuple(words)
             words = []
@@ -106,6 +104,20 @@ def _spoken(words: Iterable[str]) -> Iterator[Command]:
                 yield from suspects(word.partition("=")[2] or word[2:])
 
 
+def may_run(text: str, name: str) -> bool:
+    """Whether an unproven text might run this program, under whatever expansion."""
+    if any(mark in text for mark in ("`", "$(", "<(", ">(", "{")) or "*" in name:
+        return True
+    return any(
+        head == name or head in _SHELLS | {"eval", "source", "."} or _is_open(head)
+        for head in (command[0] for command in suspects(text))
+    )
+
+
+def _is_open(word: str) -> bool:
+    return word != "[" and any(char in "$*?[~!" for char in word)
+
+
 def runs_its_arguments(command: Command) -> bool:
     """A rule for such a program does not cover what it runs."""
     name = _name(command)
@@ -122,7 +134,7 @@ def reads_below(command: Command) -> bool:
     if name == "git":
         return "grep" in command[1:2]
     if name in _MAYBE_RECURSIVE:
-        return any(word == "--recursive" or _BUNDLE.match(word) for word in command[1:])
+        return any(word == "--recursive" or re.match(_BUNDLE, word) for word in command[1:])
     return name in _RECURSIVE
 
 
@@ -134,7 +146,10 @@ def mentioned(text: str) -> Iterator[str]:
         words = (word for command in proven for word in command)
     else:
         text = text.replace("\\\n", "")
-        words = (*map(_bare, _TOKEN.findall(text)), *_bare(text).translate(_CUT).split())
+        words = (
+            *map(_bare, re.findall(_TOKEN, text, re.DOTALL)),
+            *_bare(text).translate(_CUT).split(),
+        )
     for word in dict.fromkeys(words):
         yield from _file_names(word)
 
@@ -153,7 +168,7 @@ def written(text: str) -> list[str]:
     """Files that output redirections of an unproven text name; `/dev/null` and `&1` are free."""
     if prove(text) is not None:
         return []
-    targets = (_bare(match.group(1)) for match in _WRITTEN.finditer(text.replace("\\\n", "")))
+    targets = (_bare(match.group(1)) for match in re.finditer(_WRITTEN, text.replace("\\\n", "")))
     return [target for target in targets if target not in _STREAMS and not target.isdigit()]
 
 

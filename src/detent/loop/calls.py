@@ -6,32 +6,29 @@ started gets exactly one `CallEnded`, also when it crashes or is cancelled.
 """
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
 
 from detent.context.bounds import bounded
 from detent.loop.kit import Kit
-from detent.ports import Admitted, Answer, BadArguments, Proposal, Question, Tool
-from detent.types.codec import decode_any, encode
+from detent.loop.passage import Passage, Prepared
 from detent.types.content import AssistantBlock, Call
-from detent.types.events import Answered, Asked, CallEnded, CallStarted, Progress, Reminded
-from detent.types.outcomes import Cut, Failed, Outcome, Refused, text_of, with_context
+from detent.types.events import CallEnded, CallStarted, Reminded
+from detent.types.outcomes import Cut, Failed, Outcome, text_of
 
 
 class Slot:
     """One call of the answer being streamed."""
 
-    def __init__(self, call: Call, sent: str) -> None:
+    def __init__(self, kit: Kit, call: Call, sent: str) -> None:
         self.call = call
         self.sent = sent
         """The id as the model wrote it; ours may differ."""
+        self.passage = Passage(kit, call)
         self.together = False
         self.prepared = asyncio.Event()
         self.done = asyncio.Event()
         self.started = False
         self.ended = False
         self.outcome: Outcome | None = None
-        self.seen: Mapping[str, str] = {}
         self.task: asyncio.Task[None] | None = None
 
 
@@ -41,20 +38,23 @@ class CallRunner:
         self._slots: dict[int, Slot] = {}
         """By the position of the call's block in the answer."""
         self._orphans: list[Slot] = []
-        """Calls of an answer that was lost and asked for again."""
+        """Calls that have started for an answer that was lost and asked for again."""
+        self._tasks: list[asyncio.Task[None]] = []
         self._room = asyncio.Semaphore(max(1, kit.limits.concurrency))
+        self._cut = "interrupted"
         self.stop = ""
         """Set when a hook or the person ends the turn."""
 
     async def __aenter__(self) -> "CallRunner":
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, kind: object, *exc: object) -> None:
         """Nothing outlives the step: what still runs is cancelled and waited for."""
-        tasks = [slot.task for slot in self._all() if slot.task is not None]
-        for task in tasks:
+        if kind is not None and kind is not asyncio.CancelledError:
+            self._cut = "stopped: the model failed meanwhile"
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._tell_orphans()
 
     def begin(self, index: int, call: Call) -> None:
@@ -66,16 +66,21 @@ class CallRunner:
             self._slots[index], adopted.sent = adopted, call.id
             return
         earlier = self._all()  # calls of a lost answer may still run: they come first, too
-        slot = Slot(Call(self._fresh_id(call.id), call.name, call.arguments), call.id)
+        slot = Slot(self._kit, Call(self._fresh_id(call.id), call.name, call.arguments), call.id)
         twin = any(_same(call, s.call) and call.id == s.sent for s in self._slots.values())
         self._slots[index] = slot
         if twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
         slot.task = asyncio.create_task(self._run(slot, earlier))
+        self._tasks.append(slot.task)
 
     def discard(self) -> None:
-        """The answer so far is void; its calls wait to be claimed by the next one."""
-        self._orphans += self._slots.values()
+        """The answer so far is void: what has not started never will, what has can be claimed."""
+        for slot in self._slots.values():
+            if slot.started:
+                self._orphans.append(slot)
+            elif slot.task is not None:
+                slot.task.cancel()
         self._slots = {}
 
     def adopt(self, content: tuple[AssistantBlock, ...]) -> tuple[AssistantBlock, ...]:
@@ -101,7 +106,7 @@ class CallRunner:
     async def _tell_orphans(self) -> None:
         """The model must learn of a call that ran for an answer it does not know it gave."""
         for slot in self._orphans:
-            if slot.started and slot not in self._slots.values():
+            if slot not in self._slots.values():
                 await self._kit.emit(Reminded(text=_orphan_note(slot), source="orphaned call"))
 
     def _all(self) -> list[Slot]:
@@ -119,13 +124,13 @@ class CallRunner:
         return self._kit.clock.new_id("call")
 
     async def _run(self, slot: Slot, earlier: list[Slot]) -> None:
+        begun = self._kit.clock.elapsed()
         try:
             outcome = slot.outcome or await self._whatever_comes(slot, earlier)
-            if not slot.ended:
-                await self._end(slot, outcome, 0)
+            await self._end(slot, outcome, begun)
         except asyncio.CancelledError:
             if slot.started and not slot.ended:
-                await self._end(slot, Cut("interrupted by the user"), 0)
+                await self._end(slot, Cut(self._cut), begun)
             raise
         finally:
             slot.prepared.set()
@@ -141,7 +146,12 @@ class CallRunner:
     async def _outcome(self, slot: Slot, earlier: list[Slot]) -> Outcome:
         for other in earlier:
             await other.prepared.wait()
-        prepared = await self._prepare(slot)
+        if self.stop:
+            return _too_late()
+        prepared = await slot.passage.prepare()
+        self.stop = self.stop or slot.passage.stop
+        if isinstance(prepared, Prepared):
+            slot.together = self._kit.gate.harmless(prepared.proposal.effects)
         slot.prepared.set()
         if not isinstance(prepared, Prepared):
             return prepared
@@ -149,43 +159,10 @@ class CallRunner:
             if not (slot.together and other.together):
                 await other.done.wait()
         async with self._room:
-            return await self._execute(slot, prepared)
+            return _too_late() if self.stop else await self._perform(slot, prepared)
 
-    async def _prepare(self, slot: Slot) -> "Prepared | Outcome":
-        call, kit = slot.call, self._kit
-        tool = kit.toolbox.find(call.name)
-        if tool is None:
-            known = ", ".join(spec.name for spec in kit.toolbox.specs())
-            return Failed(f"There is no tool named {call.name!r}. Known tools: {known}.")
-        try:
-            proposal, args = self._propose(call, tool)
-        except BadArguments as error:
-            return Failed(str(error))
-
-        def propose(changed: dict[str, Any]) -> Proposal:
-            return self._propose(_with_arguments(call, changed), tool)[0]
-
-        kit.trace("Permit", call.name)
-        asking = Asking(kit)
-        try:
-            admitted = await kit.gate.admit(proposal, propose, asking)
-            if isinstance(admitted, Admitted) and admitted.arguments is not None:
-                proposal, args = self._propose(_with_arguments(call, admitted.arguments), tool)
-        except BadArguments as error:
-            return Failed(f"A hook changed the arguments so that they no longer fit. {error}")
-        self.stop = self.stop or asking.stop
-        if isinstance(admitted, Refused):
-            return admitted
-        slot.together = kit.gate.harmless(proposal.effects)
-        return Prepared(tool, proposal, args, admitted)
-
-    def _propose(self, call: Call, tool: Tool) -> tuple[Proposal, Any]:
-        """The parsed arguments are judged and then run: nothing is parsed again between."""
-        args = tool.parse(call.arguments)
-        effects = tool.effects(args, self._kit.desk.cwd)
-        return Proposal(call, tool.spec.name, _as_object(call.arguments), effects), args
-
-    async def _execute(self, slot: Slot, prepared: "Prepared") -> Outcome:
+    async def _perform(self, slot: Slot, prepared: Prepared) -> Outcome:
+        """The intent is in the log before the effect is in the world."""
         kit, proposal = self._kit, prepared.proposal
         slot.started = True
         await kit.emit(
@@ -198,34 +175,11 @@ class CallRunner:
             )
         )
         kit.trace("Execute", proposal.tool)
-        begun = kit.clock.elapsed()
-        outcome = await self._call(slot, prepared)
-        if prepared.admitted.context:
-            outcome = with_context(outcome, prepared.admitted.context)
-        kit.trace("Hooks", proposal.tool)
-        revised = await kit.gate.review(proposal, outcome)
-        self.stop = self.stop or revised.stop
-        await self._end(slot, revised.outcome, round((kit.clock.elapsed() - begun) * 1000))
-        return slot.outcome or revised.outcome
+        outcome = await slot.passage.perform(prepared)
+        self.stop = self.stop or slot.passage.stop
+        return outcome
 
-    async def _call(self, slot: Slot, prepared: "Prepared") -> Outcome:
-        """A tool that raises has failed; it never takes the turn down."""
-        tool, name = prepared.tool, prepared.proposal.tool
-
-        def progress(text: str) -> None:
-            self._kit.hint(Progress(slot.call.id, name, text))
-
-        desk = self._kit.desk(slot.call.id, progress)
-        slot.seen = desk.files.noted
-        try:
-            async with asyncio.timeout(tool.timeout) as limit:
-                return await tool.run(prepared.args, desk)
-        except Exception as error:
-            if isinstance(error, TimeoutError) and limit.expired():
-                return Cut(f"timed out after {tool.timeout:g} s")
-            return Failed(f"{name} failed: {type(error).__name__}: {error}")
-
-    async def _end(self, slot: Slot, outcome: Outcome, ms: int) -> None:
+    async def _end(self, slot: Slot, outcome: Outcome, begun: float) -> None:
         slot.outcome, slot.ended = bounded(outcome), True
         self._kit.trace("Result", slot.call.name)
         await self._kit.emit(
@@ -233,53 +187,14 @@ class CallRunner:
                 call_id=slot.call.id,
                 name=slot.call.name,
                 outcome=slot.outcome,
-                ms=ms,
-                seen=dict(slot.seen),
+                ms=round((self._kit.clock.elapsed() - begun) * 1000),
+                seen=dict(slot.passage.seen),
             )
         )
 
 
-class Prepared:
-    """A call that may run."""
-
-    __slots__ = ("admitted", "args", "proposal", "tool")
-
-    def __init__(self, tool: Tool, proposal: Proposal, args: Any, admitted: Admitted) -> None:
-        self.tool = tool
-        self.proposal = proposal
-        self.args = args
-        self.admitted = admitted
-
-
-class Asking:
-    """The approver as the gate sees it: every question and answer passes the reader."""
-
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        self.stop = ""
-
-    async def ask(self, question: Question) -> Answer:
-        call = question.proposal.call
-        tool = question.proposal.tool
-        await self._kit.emit(Asked(call.id, tool, call.arguments, question.reason, question.rules))
-        answer = await self._kit.approver.ask(question)
-        if answer.interrupt:
-            self.stop = answer.reason or "the question was answered with an interrupt"
-        await self._kit.emit(Answered(call.id, answer.allowed, answer.reason))
-        return answer
-
-
-def _as_object(arguments: str) -> dict[str, Any]:
-    """What rules and hooks look at; a tool of its own making may take any text."""
-    try:
-        given = decode_any(arguments) if arguments.strip() else {}
-    except ValueError:
-        given = None
-    return given if isinstance(given, dict) else {"input": arguments}
-
-
-def _with_arguments(call: Call, arguments: dict[str, Any]) -> Call:
-    return Call(call.id, call.name, encode(arguments).decode())
+def _too_late() -> Outcome:
+    return Cut("not run: the turn was being stopped")
 
 
 def _same(one: Call, other: Call) -> bool:

@@ -8,7 +8,7 @@ from detent.types.usage import Usage
 BLOCKED_AT = 0.98
 """Share of the window beyond which no request is sent."""
 
-FIRST_OUTPUT = 16_000
+FIRST_OUTPUT = 32_000
 MOST_TRUNCATION_RETRIES = 3
 MOST_FORCED_CONTINUATIONS = 8
 MOST_PAUSES = 20

@@ -15,20 +15,29 @@ from detent.types.events import Prompted, Reason, Reminded, Rewound, TurnEnded
 async def run_turn(kit: Kit, content: tuple[UserBlock, ...], turn: int) -> TurnEnded:
     """Emits everything that happens, `TurnEnded` last, and returns it."""
     tally = Tally(turn, kit.clock.elapsed(), first_output(kit.limits, kit.model.max_output))
-    before = kit.conversation.last_seq
     kit.trace("Input", "")
     try:
-        await take_prompt(kit, content, tally)
-        halt = await converse(kit, tally)
+        halt = await answer(kit, content, tally)
     except asyncio.CancelledError:
         await finish(kit, tally, Halt("user_cancelled", "Interrupted."))
         raise
+    return await finish(kit, tally, halt)
+
+
+async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt:
+    """Why the turn came to rest, whatever brought it there but a cancellation."""
+    before = kit.conversation.last_seq
+    try:
+        await take_prompt(kit, content, tally)
+        async with asyncio.timeout(kit.limits.seconds):
+            return await converse(kit, tally)
+    except TimeoutError:
+        return Halt("budget_exceeded", f"Time is up: {kit.limits.seconds:g} seconds.")
     except PromptBlocked as blocked_by_hook:
         await kit.emit(Rewound(to=before))
-        halt = Halt("hook_stopped", str(blocked_by_hook))
+        return Halt("hook_stopped", str(blocked_by_hook))
     except ModelFailure as failure:
-        halt = Halt(reason_of(failure), failure.message, failure.status)
-    return await finish(kit, tally, halt)
+        return Halt(reason_of(failure), failure.message, failure.status)
 
 
 async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> None:

@@ -17,6 +17,10 @@ AHEAD = 64
 class Channel:
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
+        self._put = 0
+        """Events put so far; the last one's number."""
+        self._asked = 0
+        """How often the reader has asked: with its n-th question it takes the n-th event."""
         self._reader: asyncio.Future[None] | None = None
         self._writers: list[asyncio.Future[None]] = []
         self._ended = False
@@ -39,24 +43,21 @@ class Channel:
     def offer(self, event: Event) -> None:
         """For signals that may be lost: dropped when the reader is behind."""
         if not self._closed and len(self._events) < AHEAD:
-            self._events.append(event)
-            self._wake_reader()
+            self._add(event)
 
     async def get(self) -> Event | None:
         """The next event; None when there will be no more."""
+        self._asked += 1
+        self._release_writers()
         while not self._events:
             if self._ended or self._closed:
                 return None
             self._reader = asyncio.get_running_loop().create_future()
-            self._release_writers()
             try:
                 await self._reader
             finally:
                 self._reader = None
-        event = self._events.popleft()
-        if len(self._events) <= AHEAD // 2:
-            self._release_writers()
-        return event
+        return self._events.popleft()
 
     def end(self) -> None:
         """Nothing more will be put; what is there can still be read."""
@@ -69,6 +70,12 @@ class Channel:
         self._events.clear()
         self._release_writers()
         self._wake_reader()
+
+    def _add(self, event: Event) -> int:
+        self._events.append(event)
+        self._put += 1
+        self._wake_reader()
+        return self._put
 
     async def _wait_for_reader(self) -> None:
         waiting = asyncio.get_running_loop().create_future()

@@ -38,7 +38,10 @@ class Session:
         self.options = options or Options()
         self._engine: Engine = assemble(self.options)
         self._task: asyncio.Task[TurnEnded] | None = None
+        self._channel: Channel | None = None
         self._interrupted = False
+        self._stoppable = False
+        """The turn has begun, so that cancelling it leaves a trace of it."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -135,8 +138,10 @@ class Session:
         """End the running turn; its reader still gets `TurnEnded`. False when none runs."""
         if not self.is_running or self._task is None:
             return False
+        if not self._interrupted and self._stoppable:
+            self._task.cancel()
         self._interrupted = True
-        return self._task.cancel()
+        return True
 
     async def aclose(self) -> None:
         if self._task is not None:
@@ -149,6 +154,9 @@ class Session:
         notices, engine.notices = engine.notices, []
         for text in notices:
             await engine.recorder.emit(Notice(text, "warning"))
+        self._stoppable = True
+        if self._interrupted and self._task is not None:
+            self._task.cancel()  # it takes effect at the first wait, where the turn expects it
         return await run_turn(engine.kit, content, engine.turns + 1)
 
     async def _outcome(self, task: asyncio.Task[TurnEnded]) -> None:

@@ -70,6 +70,10 @@ RULES_FOR_WORDS = [
     sh("allow", "npm test >/dev/null 2>/dev/null; npm run x", "Bash(npm:*)"),
     sh("allow", "LANG=C LC_ALL=C CI=1 npm test", "Bash(npm:*)"),
     sh("allow", "timeout 30 nice npm test", "Bash(npm:*)"),
+    sh("allow", "timeout 30 npm test", "Bash(timeout 30 npm test)"),
+    sh("allow", "CI=1 npm test", "Bash(CI=1 npm test)"),
+    sh("ask", "CI=2 npm test", "Bash(CI=1 npm test)"),
+    sh("ask", "LD_PRELOAD=x npm test", "Bash(npm test)"),
 ]
 NOT_PROVABLE = [
     sh("ask", text, "Bash(npm:*)")
@@ -135,6 +139,20 @@ DENIED = [
     sh("ask", "docker${IFS}push", allow="Bash", deny="Bash(docker push:*)"),
     sh("ask", "{docker,push}", allow="Bash", deny="Bash(docker push:*)"),
     sh("ask", "$X push", mode="bypassPermissions", deny="Bash(docker push:*)"),
+    *(
+        sh("ask", command, allow="Bash", deny="Bash(docker push:*)")
+        for command in (
+            "`echo docker` push", "$(echo docker) push", "docker $X", "docker p*", "A=$B docker $X",
+            'A="$B c" docker $X', ">$F docker $X", "for c in docker; do $c push; done",
+            "f() { \"$@\"; }; f docker pu", "sudo $X", "eval $X", "bash $X", ". $X", "~/d $X",
+            "d?cker push", "[d]ocker push", "time $X push", "xargs -I{} {} push", "doc${E}ker push",
+        )
+    ),
+    *(
+        sh("allow", command, allow="Bash", deny="Bash(docker push:*)")
+        for command in ("ls *.py", 'cat "$FILE"', "make > log", "for f in *.py; do cat $f; done")
+    ),
+    sh("ask", "x $Y", allow="Bash", deny="Bash(* push)"),
     sh("deny", "ls", deny="Bash"),
 ]  # fmt: skip
 READ_ONLY = [
@@ -144,7 +162,8 @@ READ_ONLY = [
         "tail -n +3 notes.txt", "grep -rn 'a b' src", "rg -n --hidden x src", "wc -l notes.txt",
         "diff notes.txt docs/a.md", "find . -name '*.py' -type f -not -path './.git/*'",
         "stat notes.txt", "du -sh src", "sort -u notes.txt", "sort -t, -k2 notes.txt | uniq -c",
-        "cut -d: -f1 notes.txt", "tr a-z A-Z", "echo hi", "printf '%s\\n' x", "pwd", "true",
+        "cut -d: -f1 notes.txt",
+        "cut -d' ' -f1 notes.txt", "tr a-z A-Z", "echo hi", "printf '%s\\n' x", "pwd", "true",
         "test -f notes.txt", "sleep 1", "basename /a/b", "realpath src", "which python3",
         "git status", "git status -sb", "git log --oneline -5", "git diff --stat", "git show HEAD",
         "git blame src/a.py", "git rev-parse --show-toplevel", "cat notes.txt | wc -l",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from detent.sdk.query import run as run_once
 from detent.sdk.session import Session
 from detent.sdk.sessions import sessions_of
 from detent.session.log import read_log
+from detent.session.store import SessionCard
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import plain_text
 from detent.types.errors import BadInput
@@ -25,6 +25,10 @@ TWO = "22222222-2222-4222-8222-222222222222"
 
 def said(request: Request) -> list[str]:
     return [plain_text(message.content) for message in request.messages]
+
+
+def listed(settings: Settings) -> list[SessionCard]:
+    return sessions_of(str(settings.cwd), environ=settings.environ)
 
 
 def turn(settings: Settings, prompt: str, answer: str, **more: Any) -> ScriptedModel:
@@ -41,9 +45,9 @@ def test_nothing_is_written_before_the_first_prompt(settings: Settings) -> None:
     async def body() -> None:
         async with Session(settings(ScriptedModel("x"), persist=True)) as session:
             assert session.path.startswith(str(settings.home))
-            assert not Path(session.path).exists()
+            assert list(settings.home.iterdir()) == []
             await session.run_turn("hi")
-            assert Path(session.path).exists()
+            assert [card.path for card in listed(settings)] == [session.path]
 
     run(body)
 
@@ -62,7 +66,7 @@ def test_what_was_said_is_on_disk_before_the_model_is_asked(settings: Settings) 
     seen: list[str] = []
 
     def looks(request: Request) -> str:
-        (card,) = sessions_of(str(settings.cwd), environ=settings.environ)
+        (card,) = listed(settings)
         entries = read_log(card.path).entries
         seen.extend(plain_text(e.content) for e in entries if isinstance(e, Prompted))
         return "ok"
@@ -79,14 +83,14 @@ def test_resume_goes_on_where_it_stopped(settings: Settings, wanted: str) -> Non
     turn(settings, "my name is Ann", "hello Ann", session_id=ONE)
     model = turn(settings, "who am I?", "Ann", resume=wanted)
     assert said(model.requests[0]) == ["my name is Ann", "hello Ann", "who am I?"]
-    (card,) = sessions_of(str(settings.cwd), environ=settings.environ)
+    (card,) = listed(settings)
     assert (card.id, card.turns) == (ONE, 2)
 
 
 def test_continue_takes_the_newest_of_this_folder(settings: Settings) -> None:
     turn(settings, "old", "a", session_id=ONE)
     turn(settings, "new", "b", session_id=TWO)
-    for card in sessions_of(str(settings.cwd), environ=settings.environ):
+    for card in listed(settings):
         when = 2000 if card.id == TWO else 1000
         os.utime(card.path, (when, when))
     model = turn(settings, "go on", "c", continue_newest=True)
@@ -95,23 +99,21 @@ def test_continue_takes_the_newest_of_this_folder(settings: Settings) -> None:
 
 def test_a_fork_leaves_the_original_alone(settings: Settings) -> None:
     turn(settings, "root", "a", session_id=ONE)
-    (card,) = sessions_of(str(settings.cwd), environ=settings.environ)
+    (card,) = listed(settings)
     with open(card.path, "rb") as file:
         before = file.read()
     model = turn(settings, "branch", "b", resume=ONE, fork=True, session_id=TWO)
     assert said(model.requests[0]) == ["root", "a", "branch"]
     with open(card.path, "rb") as file:
         assert file.read() == before
-    forked = next(
-        c for c in sessions_of(str(settings.cwd), environ=settings.environ) if c.id == TWO
-    )
+    forked = next(c for c in listed(settings) if c.id == TWO)
     opened = read_log(forked.path).entries[0]
     assert isinstance(opened, Opened) and (opened.session, opened.parent) == (TWO, ONE)
 
 
 def test_resuming_without_persistence_reads_but_does_not_write(settings: Settings) -> None:
     turn(settings, "root", "a", session_id=ONE)
-    (card,) = sessions_of(str(settings.cwd), environ=settings.environ)
+    (card,) = listed(settings)
     size = os.path.getsize(card.path)
 
     model = ScriptedModel("c")
@@ -163,21 +165,21 @@ def test_the_listing_is_newest_first_and_by_folder(settings: Settings) -> None:
     elsewhere.mkdir()
     turn(settings, "first   prompt\nhere", "a", session_id=ONE)
     turn(settings, "elsewhere", "b", session_id=TWO, cwd=str(elsewhere))
-    here = sessions_of(str(settings.cwd), environ=settings.environ)
+    here = listed(settings)
     assert [(card.id, card.title) for card in here] == [(ONE, "first prompt here")]
     assert here[0].cwd == os.path.realpath(settings.cwd)
     for card, when in zip(
         sessions_of(everywhere=True, environ=settings.environ), (50, 60), strict=True
     ):
         os.utime(card.path, (when, when))
-    listed = sessions_of(everywhere=True, environ=settings.environ)
-    assert [card.active for card in listed] == [60, 50]
-    assert {card.id for card in listed} == {ONE, TWO}
+    cards = sessions_of(everywhere=True, environ=settings.environ)
+    assert [card.active for card in cards] == [60, 50]
+    assert {card.id for card in cards} == {ONE, TWO}
 
 
 def test_damage_is_passed_over_and_said(settings: Settings) -> None:
     turn(settings, "hi", "a", session_id=ONE)
-    (card,) = sessions_of(str(settings.cwd), environ=settings.environ)
+    (card,) = listed(settings)
     with open(card.path, "ab") as file:
         file.write(b'{"crc":"00000000","type":"prom')
 

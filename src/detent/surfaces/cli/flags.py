@@ -157,7 +157,7 @@ def parse(argv: list[str]) -> Arguments:
         flag, given = _recognise(token)
         match flag.kind:
             case "switch":
-                switches.add(flag.name)
+                (switches.add if _is_on(flag, given) else switches.discard)(flag.name)
             case "value":
                 values[flag.name] = _checked(flag, _required(flag, given, rest))
             case "list":
@@ -191,6 +191,13 @@ def _recognise(token: str) -> tuple[Flag, str | None]:
     close = get_close_matches(name, _BY_NAME, 1, 0.7)
     hint = f"; did you mean {close[0]}?" if close else "; see detent --help"
     raise BadInput(f"unknown flag {name}{hint}")
+
+
+def _is_on(flag: Flag, given: str | None) -> bool:
+    """`--trust=false` must not trust. Only --debug may carry more: a filter."""
+    if given not in (None, "", "true", "false") and flag.name != "--debug":
+        raise BadInput(f"{flag.name} takes no value; not {given!r}")
+    return given != "false"
 
 
 def _required(flag: Flag, given: str | None, rest: list[str]) -> str:

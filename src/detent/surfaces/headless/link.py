@@ -16,9 +16,12 @@ class Link:
         self._write = write
         self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._number = 0
+        self._gone = False
 
     async def request(self, subtype: str, **fields: Any) -> dict[str, Any]:
         """No time limit: a person may be thinking. Cancelling withdraws the request."""
+        if self._gone:
+            raise HostError("the host closed the connection")
         self._number += 1
         request_id = f"detent-{self._number}"
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -45,7 +48,8 @@ class Link:
             future.set_result(given if isinstance(given, dict) else {})
 
     def hung_up(self) -> None:
-        """The host closed its side: nobody will answer what is still open."""
+        """The host closed its side: nobody will answer, neither what is open nor what comes."""
+        self._gone = True
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(HostError("the host closed the connection"))

@@ -22,8 +22,14 @@ class Stdout:
             mode = stat.S_IFREG
         self._may_block = not stat.S_ISREG(mode)
         self.is_terminal = os.isatty(descriptor)
+        self._lock = asyncio.Lock()
 
     async def write(self, data: bytes) -> None:
+        """Whole writes only: several tasks may have something to say."""
+        async with self._lock:
+            await self._write(data)
+
+    async def _write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             if self._may_block and not self._writable():

@@ -1,0 +1,146 @@
+"""The passage of one call: arguments, gate, tool, hooks. Always comes to an outcome."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from detent.loop.kit import Kit
+from detent.ports import (
+    Admitted,
+    Answer,
+    BadArguments,
+    Desk,
+    Proposal,
+    Question,
+    Stopped,
+    Tool,
+)
+from detent.types.codec import decode_any, encode
+from detent.types.content import Call
+from detent.types.events import Answered, Asked, Progress
+from detent.types.outcomes import Cut, Failed, Outcome, Refused, with_context
+
+
+class Prepared:
+    """A call that may run: what was judged is what will run."""
+
+    __slots__ = ("admitted", "args", "proposal", "tool")
+
+    def __init__(self, tool: Tool, proposal: Proposal, args: Any, admitted: Admitted) -> None:
+        self.tool = tool
+        self.proposal = proposal
+        self.args = args
+        self.admitted = admitted
+
+
+class Passage:
+    def __init__(self, kit: Kit, call: Call) -> None:
+        self._kit = kit
+        self._call = call
+        self.stop = ""
+        """Set when a hook or the person ends the turn."""
+        self.seen: Mapping[str, str] = {}
+
+    async def prepare(self) -> Prepared | Outcome:
+        """Ready to run, or how it ended before it could."""
+        call, kit = self._call, self._kit
+        tool = kit.toolbox.find(call.name)
+        if tool is None:
+            known = ", ".join(spec.name for spec in kit.toolbox.specs())
+            return Failed(f"There is no tool named {call.name!r}. Known tools: {known}.")
+        try:
+            proposal, args = self._propose(call, tool)
+        except BadArguments as error:
+            return Failed(str(error))
+        kit.trace("Permit", call.name)
+        try:
+            admitted = await kit.gate.admit(proposal, self._proposer(tool), Asking(kit, self))
+            if isinstance(admitted, Admitted) and admitted.arguments is not None:
+                proposal, args = self._propose(_with_arguments(call, admitted.arguments), tool)
+        except BadArguments as error:
+            return Failed(f"A hook changed the arguments so that they no longer fit. {error}")
+        if isinstance(admitted, Stopped):
+            self.stop = admitted.reason
+            return admitted.outcome
+        return (
+            admitted if isinstance(admitted, Refused) else Prepared(tool, proposal, args, admitted)
+        )
+
+    def _proposer(self, tool: Tool) -> Callable[[dict[str, Any]], Proposal]:
+        def propose(changed: dict[str, Any]) -> Proposal:
+            return self._propose(_with_arguments(self._call, changed), tool)[0]
+
+        return propose
+
+    def _propose(self, call: Call, tool: Tool) -> tuple[Proposal, Any]:
+        """The parsed arguments are judged and then run: nothing is parsed again between."""
+        args = tool.parse(call.arguments)
+        effects = tool.effects(args, self._kit.desk.cwd)
+        return Proposal(call, tool.spec.name, _as_object(call.arguments), effects), args
+
+    async def perform(self, prepared: Prepared) -> Outcome:
+        """Run it, and let the hooks behind it look at what came."""
+        outcome = await self._run(prepared)
+        if prepared.admitted.context:
+            outcome = with_context(outcome, prepared.admitted.context)
+        self._kit.trace("Hooks", prepared.proposal.tool)
+        revised = await self._kit.gate.review(prepared.proposal, outcome)
+        self.stop = self.stop or revised.stop
+        return revised.outcome
+
+    async def _run(self, prepared: Prepared) -> Outcome:
+        """A tool that raises has failed; it never takes the turn down."""
+        tool, name = prepared.tool, prepared.proposal.tool
+        try:
+            async with asyncio.timeout(tool.timeout) as limit:
+                return _recordable(await tool.run(prepared.args, self._desk(name)))
+        except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():
+                return Cut(f"timed out after {tool.timeout:g} s")
+            return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
+
+    def _desk(self, name: str) -> Desk:
+        def progress(text: str) -> None:
+            self._kit.hint(Progress(self._call.id, name, text))
+
+        desk = self._kit.desk(self._call.id, progress)
+        self.seen = desk.files.noted
+        return desk
+
+
+class Asking:
+    """The approver as the gate sees it: every question and answer passes the reader."""
+
+    def __init__(self, kit: Kit, passage: Passage) -> None:
+        self._kit = kit
+        self._passage = passage
+
+    async def ask(self, question: Question) -> Answer:
+        call = question.proposal.call
+        tool = question.proposal.tool
+        await self._kit.emit(Asked(call.id, tool, call.arguments, question.reason, question.rules))
+        answer = await self._kit.approver.ask(question)
+        if answer.interrupt:
+            text = answer.reason or "the question was answered with an interrupt"
+            self._passage.stop = text
+        await self._kit.emit(Answered(call.id, answer.allowed, answer.reason))
+        return answer
+
+
+def _recordable(outcome: Outcome) -> Outcome:
+    """What cannot be written into the log cannot be told to the model either."""
+    encode(outcome)
+    return outcome
+
+
+def _as_object(arguments: str) -> dict[str, Any]:
+    """What rules and hooks look at; a tool of its own making may take any text."""
+    try:
+        given = decode_any(arguments) if arguments.strip() else {}
+    except ValueError:
+        given = None
+    return given if isinstance(given, dict) else {"input": arguments}
+
+
+def _with_arguments(call: Call, arguments: dict[str, Any]) -> Call:
+    return Call(call.id, call.name, encode(arguments).decode())
