@@ -141,6 +141,8 @@ def _number(values: Mapping[str, Any], key: str, name: str, default: float | Non
     value = values.get(key, default)
     if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
         raise BadInput(f"{name}: {key} must be a number")
+    if value is not None and value < 0:
+        raise BadInput(f"{name}: {key} must not be negative")
     return value
 
 

@@ -34,10 +34,17 @@ class Journal:
 def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]) -> Journal:
     store = Store(home)
     earlier = _earlier(options, store, cwd)
+    if earlier is not None and options.session_id and not options.fork:
+        raise BadInput(
+            "a session that goes on keeps its id (--fork-session gives it a new one)"
+        )
     if earlier is None:
         session = _new_id(options, store, cwd)
         return Journal(session, _new_log(options, store.path(cwd, session), now), True, ())
-    reading = read_log(earlier)
+    try:
+        reading = read_log(earlier)
+    except OSError as error:
+        raise BadInput(f"the session cannot be read: {error.strerror} ({earlier})") from None
     opened = next((entry for entry in reading.entries if isinstance(entry, Opened)), None)
     if opened is None:
         raise BadInput(f"no session can be read from {earlier}")
@@ -52,6 +59,8 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
     log = FileLog(earlier, now, reading.entries, reading.torn)
     try:
         log.lock()
+    except OSError as error:
+        raise BadInput(f"the session cannot be opened: {error.strerror} ({earlier})") from None
     except Locked:
         raise BadInput(
             f"session {opened.session} is in use by another process (--fork-session makes a copy)"

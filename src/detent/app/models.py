@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from detent.app.config import Settings
 from detent.app.options import Options
 from detent.models.catalog import catalog
-from detent.models.client import Timers
-from detent.models.providers import Wishes, build, choose
+from detent.models.providers import Wishes, build, choose, fallbacks_for
 from detent.models.retry import RetryPolicy
+from detent.models.watch import Timers
 from detent.ports import Clock, Model
 from detent.types.errors import BadInput
 from detent.types.usage import Usage
@@ -27,8 +27,7 @@ def open_model(
     choice = choose(wanted, environ, known)
     fallbacks = options.fallback_models or settings.fallback_models
     wishes = Wishes(
-        model=wanted,
-        fallbacks=tuple(known.aliases.get(name, name) for name in fallbacks),
+        fallbacks=fallbacks_for(choice, fallbacks, known),
         timers=timers(settings, environ),
         retry=_retries(settings),
     )
@@ -65,8 +64,8 @@ def _seconds(environ: Mapping[str, str], name: str, setting: float | None, usual
         value = float(text)
     except ValueError:
         raise BadInput(f"{name} must be a number of seconds, not {text!r}") from None
-    if value < 0:
-        raise BadInput(f"{name} must not be negative")
+    if not 0 <= value < float("inf"):
+        raise BadInput(f"{name} must be 0 or more seconds, not {text!r}")
     return value
 
 

@@ -40,12 +40,14 @@ class Options(Struct, frozen=True, kw_only=True):
     override_system_prompt: str = ""
 
     max_turns: int | None = None
+    """Most model requests in a turn. For all limits None or 0 is none."""
     max_tokens: int | None = None
     max_tool_calls: int | None = None
     max_seconds: float | None = None
     max_budget_usd: float | None = None
     max_output_tokens: int | None = None
-    max_tool_concurrency: int = 10
+    max_tool_concurrency: int | None = None
+    """None is what the settings say, else 10; 1 is one after another."""
     raise_on_limit: bool = False
 
     session_id: str = ""

@@ -27,6 +27,7 @@ from detent.ports import Model, Tool, Toolbox
 from detent.tools.registry import Registry, canonical_name
 from detent.types.errors import BadInput
 from detent.types.events import Notice, Switched, TurnEnded
+from detent.types.usage import Usage
 
 
 class Engine:
@@ -53,6 +54,7 @@ class Engine:
     async def switch_model(self, name: str) -> None:
         """Another model from the next turn on; the log says so."""
         model = self._open_model(name)
+        await self.kit.model.aclose()
         self.kit = replace(self.kit, model=model)
         await self.recorder.emit(Switched(model=model.name))
 
@@ -83,6 +85,11 @@ def assemble(options: Options) -> Engine:
     toolbox = options.toolbox or _toolbox(options, rules)
     mode = parse_mode(options.permission_mode or settings.mode or "default")
     model = open_model(options, settings, environ, clock)
+    if options.max_budget_usd and price_of(model.name, Usage(input=1)) is None:
+        raise BadInput(
+            f"the price of {model.name} is not known, so no budget in dollars can be kept "
+            "(a limit on tokens can)"
+        )
     journal = open_journal(options, cwd, home, clock.now)
     conversation = Conversation(journal.log.entries)
     recorder = Recorder(journal.log, conversation, options.observers)
@@ -179,13 +186,13 @@ def _toolbox(options: Options, rules: RuleSet) -> Toolbox:
 
 def _limits(options: Options, settings: Settings) -> Limits:
     return Limits(
-        steps=options.max_turns,
-        calls=options.max_tool_calls,
-        tokens=options.max_tokens,
-        seconds=options.max_seconds,
-        dollars=options.max_budget_usd,
-        output=options.max_output_tokens,
-        concurrency=settings.max_tool_concurrency or options.max_tool_concurrency,
+        steps=options.max_turns or None,
+        calls=options.max_tool_calls or None,
+        tokens=options.max_tokens or None,
+        seconds=options.max_seconds or None,
+        dollars=options.max_budget_usd or None,
+        output=options.max_output_tokens or None,
+        concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
     )
 
 

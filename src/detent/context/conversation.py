@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from detent.context.project import Projection, effective
 from detent.context.tokens import estimate
-from detent.types.events import Compacted, Entry, Replied, Rewound
+from detent.types.content import Call
+from detent.types.events import CallEnded, CallStarted, Compacted, Entry, Replied, Rewound
 from detent.types.messages import Message
 
 
@@ -26,7 +27,7 @@ class Conversation:
             return
         self._projection.add(entry)
         if isinstance(entry, Replied) and entry.usage.context:
-            self._measured, self._estimated = entry.usage.context, 0
+            self._measured, self._estimated = entry.usage.context, self._ran_early(entry)
         else:
             self._estimated += estimate(entry)
 
@@ -46,6 +47,17 @@ class Conversation:
 
     def tokens(self) -> int:
         return self._measured + self._estimated
+
+    def _ran_early(self, reply: Replied) -> int:
+        """Results of calls that ended before their answer was whole: not in its count."""
+        ids = {block.id for block in reply.content if isinstance(block, Call)}
+        total = 0
+        for entry in reversed(self._entries[:-1]):
+            if not isinstance(entry, CallStarted | CallEnded):
+                break
+            if isinstance(entry, CallEnded) and entry.call_id in ids:
+                total += estimate(entry)
+        return total
 
     def _rebuild(self) -> None:
         """Nothing is measured any more: everything that still counts is estimated."""

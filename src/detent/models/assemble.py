@@ -51,7 +51,6 @@ class Assembler:
         self._usage = Usage()
         self._stop = ""
         self._ended = False
-        self.model = ""
         self.message_id = ""
 
     @property
@@ -122,7 +121,11 @@ class Assembler:
         return out
 
     def reply(self, model: str) -> Reply:
-        """The whole answer; an answer that is none is a failure, not an empty message."""
+        """The whole answer; an answer that is none is a failure, not an empty message.
+
+        `model` is the name we asked for: servers name their snapshot, and what is signed must go
+        back to the one that signed it.
+        """
         if not self._ended:
             raise ModelFailure("network", "the stream ended before the answer was complete")
         content = tuple(block.finished() for block in self._blocks.values())
@@ -133,7 +136,7 @@ class Assembler:
         useful = has_calls or any(isinstance(b, Text) and b.text.strip() for b in content)
         if not useful and stop not in ("refusal", "max_tokens", "pause_turn"):
             raise ModelFailure("invalid_response", "the model gave an empty answer")
-        return Reply(content, stop, self._usage, self.model or model, self.message_id)
+        return Reply(content, stop, self._usage, model, self.message_id)
 
     def _opened(self, key: Hashable, block: OpenBlock) -> OpenBlock:
         self._blocks[key] = block

@@ -10,18 +10,12 @@ from detent.models.protocols.wire import Endpoint, Wire
 from detent.models.retry import RetryPolicy, Try, with_retries
 from detent.models.sse import EventSplitter
 from detent.models.transport import ConnectionCut, Exchange, Transport
+from detent.models.watch import Timers, Watch
 from detent.ports import Clock, DeltaSink
 from detent.types.errors import ModelFailure
 from detent.types.messages import Reply, Request
 
 SETTLE = 0.2
-
-
-class Timers(Struct, frozen=True):
-    idle: float = 90.0
-    """Seconds without content before a stream counts as stalled; pings are not. 0 is none."""
-    request: float = 600.0
-    """Seconds for a whole request; 0 is none."""
 
 
 class Conduct(Struct, frozen=True):
@@ -78,52 +72,45 @@ class HttpModel:
     async def _attempt(self, request: Request, one: Try, deltas: DeltaSink) -> Reply:
         body = self._wire.body(request, one.model, one.max_output)
         try:
-            async with asyncio.timeout(self._timers.request or None):
-                exchange = await self._post(body)
+            async with Watch(self._timers) as watch:
+                exchange = await self._transport.post(self._url, self._headers, body)
                 try:
-                    return await self._receive(exchange, one.model, deltas)
+                    return await self._receive(exchange, one.model, deltas, watch)
                 finally:
                     self._transport.give_back(self._url, exchange)
-        except TimeoutError:
-            raise ModelFailure("timeout", "the model took too long to answer") from None
         except ConnectionCut as error:
             raise ModelFailure("network", str(error)) from None
+        except TimeoutError:
+            raise ModelFailure("timeout", "the model cannot be reached") from None
         except OSError as error:
             raise ModelFailure("network", f"cannot reach the model: {error}") from None
 
-    async def _post(self, body: bytes) -> Exchange:
-        """Silence before the head counts as silence too."""
-        try:
-            async with asyncio.timeout(self._timers.idle or None):
-                return await self._transport.post(self._url, self._headers, body)
-        except TimeoutError:
-            raise ModelFailure("timeout", "the model did not answer") from None
-
-    async def _receive(self, exchange: Exchange, model: str, deltas: DeltaSink) -> Reply:
+    async def _receive(
+        self, exchange: Exchange, model: str, deltas: DeltaSink, watch: Watch
+    ) -> Reply:
         if exchange.status != 200:
             body = await self._whole(exchange)
             raise failure_from_http(exchange.status, exchange.headers, body)
+        watch.silence = "the stream went silent"
         splitter, assembler = EventSplitter(), Assembler()
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(self._timers.idle or None) as watch:
-                while not assembler.ended and (chunk := await exchange.read()):
-                    self._feed(splitter.feed(chunk), assembler)
-                    fresh = assembler.drain()
-                    if fresh:
-                        watch.reschedule(None)  # the reader's pace is not the server's silence
-                        for delta in fresh:
-                            await deltas(delta)
-                        if self._timers.idle:
-                            watch.reschedule(loop.time() + self._timers.idle)
-        except TimeoutError:
-            raise ModelFailure("timeout", "the stream went silent") from None
+        while not assembler.ended and (chunk := await exchange.read()):
+            self._feed(splitter.feed(chunk), assembler)
+            await self._hand_on(assembler, deltas, watch)
         self._feed(splitter.finish(), assembler)
         self._wire.finish(assembler)
-        for delta in assembler.drain():
-            await deltas(delta)
+        await self._hand_on(assembler, deltas, watch)
         await self._settle(exchange)
         return assembler.reply(model)
+
+    async def _hand_on(self, assembler: Assembler, deltas: DeltaSink, watch: Watch) -> None:
+        """The reader's pace is not the server's silence."""
+        fresh = assembler.drain()
+        if not fresh:
+            return
+        watch.rest()
+        for delta in fresh:
+            await deltas(delta)
+        watch.go_on()
 
     async def _settle(self, exchange: Exchange) -> None:
         """The answer is whole; a server that does not end the message loses its connection."""
@@ -141,8 +128,7 @@ class HttpModel:
     async def _whole(self, exchange: Exchange) -> bytes:
         parts: list[bytes] = []
         size = 0
-        async with asyncio.timeout(self._timers.idle or None):
-            while (chunk := await exchange.read()) and size < 1_000_000:
-                parts.append(chunk)
-                size += len(chunk)
+        while (chunk := await exchange.read()) and size < 1_000_000:
+            parts.append(chunk)
+            size += len(chunk)
         return b"".join(parts)

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from detent.models.catalog import Catalog, ModelFacts, ProviderFacts
-from detent.models.client import Conduct, HttpModel, Timers
+from detent.models.client import Conduct, HttpModel
 from detent.models.protocols.wire import Endpoint, Wire
 from detent.models.retry import RetryPolicy
 from detent.models.transport import Transport, parse_target
+from detent.models.watch import Timers
 from detent.ports import Clock
 from detent.types.errors import BadInput, NoModel
 
@@ -26,7 +27,6 @@ class Choice(Struct, frozen=True):
 class Wishes(Struct, frozen=True):
     """What the user said about models, beyond the environment."""
 
-    model: str = ""
     fallbacks: tuple[str, ...] = ()
     timers: Timers = Timers()
     retry: RetryPolicy = RetryPolicy()
@@ -34,7 +34,6 @@ class Wishes(Struct, frozen=True):
 
 def choose(wanted: str, environ: Mapping[str, str], known: Catalog) -> Choice:
     """`PROVIDER/NAME`, an alias, a bare name, or nothing: then the environment decides."""
-    wanted = wanted or environ.get("DETENT_MODEL", "")
     prefix, slash, rest = wanted.partition("/")
     if slash and prefix in known.providers:
         return _at(prefix, rest, environ, known)
@@ -121,6 +120,19 @@ def _check_address(url: str, facts: ProviderFacts) -> None:
 
 def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((environ[name] for name in names if environ.get(name)), "")
+
+
+def fallbacks_for(choice: Choice, names: tuple[str, ...], known: Catalog) -> tuple[str, ...]:
+    """Fallbacks are reached as the model is: another provider would need another key."""
+    found = []
+    for name in names:
+        prefix, slash, rest = name.partition("/")
+        is_provider = bool(slash) and prefix in known.providers
+        if is_provider and prefix != choice.provider:
+            raise BadInput(f"the fallback model {name} is not of the provider {choice.provider}")
+        plain = rest if is_provider else name
+        found.append(known.aliases.get(plain, plain))
+    return tuple(found)
 
 
 def build(choice: Choice, wishes: Wishes, clock: Clock, environ: Mapping[str, str]) -> HttpModel:

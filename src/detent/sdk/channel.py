@@ -17,10 +17,10 @@ AHEAD = 64
 class Channel:
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
-        self._put = 0
-        """Events put so far; the last one's number."""
-        self._asked = 0
-        """How often the reader has asked: with its n-th question it takes the n-th event."""
+        self._put = self._taken = 0
+        """How many events; the count is an event's number."""
+        self._asking = False
+        """The reader is here and waits for an event."""
         self._reader: asyncio.Future[None] | None = None
         self._writers: list[asyncio.Future[None]] = []
         self._ended = False
@@ -29,16 +29,18 @@ class Channel:
     async def put(self, event: Event) -> None:
         if self._closed:
             return
-        self._events.append(event)
-        self._wake_reader()
+        number = self._add(event)
         if isinstance(event, TurnEnded):
             return  # nothing follows that the reader could hold back, and many readers leave here
         if isinstance(event, Durable):
-            while not self._closed and (self._events or self._reader is None):
+            while not self._closed and not self._came_back_after(number):
                 await self._wait_for_reader()
         else:
-            while not self._closed and len(self._events) > AHEAD:
+            while not self._closed and number - self._taken > AHEAD:
                 await self._wait_for_reader()
+
+    def _came_back_after(self, number: int) -> bool:
+        return self._taken > number or (self._taken == number and self._asking)
 
     def offer(self, event: Event) -> None:
         """For signals that may be lost: dropped when the reader is behind."""
@@ -47,16 +49,17 @@ class Channel:
 
     async def get(self) -> Event | None:
         """The next event; None when there will be no more."""
-        self._asked += 1
+        self._asking = True
         self._release_writers()
-        while not self._events:
-            if self._ended or self._closed:
-                return None
-            self._reader = asyncio.get_running_loop().create_future()
-            try:
+        try:
+            while not self._events:
+                if self._ended or self._closed:
+                    return None
+                self._reader = asyncio.get_running_loop().create_future()
                 await self._reader
-            finally:
-                self._reader = None
+        finally:
+            self._reader, self._asking = None, False
+        self._taken += 1
         return self._events.popleft()
 
     def end(self) -> None:

@@ -6,6 +6,7 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 """
 
+import asyncio
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints, overload
@@ -49,12 +50,19 @@ class FunctionTool:
         given = {name: getattr(args, name) for name in self._arguments.__struct_fields__}
         if self._wants_desk:
             given["desk"] = desk
-        returned = self._function(**given)
-        if inspect.isawaitable(returned):
-            returned = await returned
+        returned = await self._called(given)
         if isinstance(returned, Done | Failed | Refused | Cut):
             return returned
+        if returned is None:
+            return done("")
         return done(returned if isinstance(returned, str) else encode(returned).decode())
+
+    async def _called(self, given: dict[str, Any]) -> Any:
+        """A plain function runs in a thread: it must not hold up the stream or other calls."""
+        if inspect.iscoroutinefunction(self._function):
+            return await self._function(**given)
+        returned = await asyncio.to_thread(self._function, **given)
+        return await returned if inspect.isawaitable(returned) else returned
 
 
 def _raw_schema(arguments: type[msgspec.Struct]) -> msgspec.Raw:

@@ -109,9 +109,9 @@ class Session:
         """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first."""
         if self.is_running:
             raise RuntimeError("a turn is running; steer() adds to it")
-        channel = Channel()
+        channel = self._channel = Channel()
         self._engine.recorder.attach(channel.put, channel.offer)
-        self._interrupted = False
+        self._interrupted = self._stoppable = False
         task = self._task = asyncio.create_task(self._turn(_blocks(prompt)))
         task.add_done_callback(lambda task: channel.end())
         try:
@@ -144,6 +144,8 @@ class Session:
         return True
 
     async def aclose(self) -> None:
+        if self._channel is not None:
+            self._channel.close()  # whoever waits for a reader need not any longer
         if self._task is not None:
             await _ended(self._task)
         await self._engine.aclose()

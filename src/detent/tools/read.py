@@ -27,7 +27,7 @@ from detent.types.outcomes import Done, Failed, Outcome, done
 
 LINES = 2_000
 WIDTH = 2_000
-ROOM = 100_000
+ROOM = 28_000
 
 
 class ReadArgs(Struct, frozen=True):

@@ -59,17 +59,17 @@ def test_what_is_sealed_is_kept_and_not_shown() -> None:
     assert one.reply("m").content == (Redacted("xyz"), Text("a"))
 
 
-def test_the_reply_tells_who_answered() -> None:
+def test_the_reply_names_the_model_we_asked() -> None:
     one = Assembler()
     one.piece(0, "text", "a")
     one.usage(Usage(1, 2))
     one.stop("stop_sequence")
     one.end()
     assert one.reply("asked").model == "asked"
-    one.model, one.message_id = "answered", "msg_1"
+    one.message_id = "msg_1"
     reply = one.reply("asked")
     assert (reply.model, reply.message_id, reply.stop, reply.usage) == (
-        "answered",
+        "asked",
         "msg_1",
         "stop_sequence",
         Usage(1, 2),
@@ -295,7 +295,7 @@ def test_unknown_events_blocks_and_deltas_are_passed_over() -> None:
     reply = one.reply("m")
     assert reply.content == (Text("a"),)
     assert reply.stop == "model_context_window_exceeded"
-    assert (reply.model, reply.message_id) == ("m2", "msg_1")
+    assert (reply.model, reply.message_id) == ("m", "msg_1")
 
 
 def test_counts_are_cumulative_and_may_come_in_parts() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from detent.context.bounds import shortened
 from detent.context.project import effective
 from detent.types.content import Call, plain_text
 from detent.types.effects import Reads, Writes
@@ -17,7 +18,7 @@ from detent.types.events import (
 KEEP = 4
 """The latest messages that stay word for word."""
 MOST_REQUESTS, MOST_FILES, MOST_PENDING = 3, 12, 6
-LONGEST_REQUEST, LONGEST_SUMMARY, LONGEST_LINE = 4_000, 2_000, 240
+LONGEST_REQUEST, LONGEST_SUMMARY, LONGEST_LINE = 8_000, 2_000, 240
 PENDING_WORDS = ("todo", "next", "pending", "remaining")
 
 
@@ -31,7 +32,7 @@ def compact_locally(
     if not any(isinstance(entry, Replied | Prompted) for entry in older):
         return None
     return Compacted(
-        summary=summary_of(older, still),
+        summary=summary_of(older, entries),
         keeps_from=boundary,
         before_tokens=before_tokens,
         trigger="reactive" if reactive else "auto",
@@ -57,8 +58,9 @@ def keeps_from(entries: Sequence[Entry], keep: int) -> int:
     return min([kept[0].seq, *early])
 
 
-def summary_of(older: Sequence[Entry], still: Sequence[Entry]) -> str:
-    prompts = [plain_text(entry.content) for entry in still if isinstance(entry, Prompted)]
+def summary_of(older: Sequence[Entry], everything: Sequence[Entry]) -> str:
+    """`everything` is the whole session: the task must survive any number of compactions."""
+    prompts = [plain_text(entry.content) for entry in everything if isinstance(entry, Prompted)]
     replies = [entry for entry in older if isinstance(entry, Replied)]
     tools = [block.name for reply in replies for block in reply.content if isinstance(block, Call)]
     parts = [
@@ -73,12 +75,27 @@ def summary_of(older: Sequence[Entry], still: Sequence[Entry]) -> str:
         parts.append(f"- Key files: {', '.join(files)}.")
     if pending := _pending(replies):
         parts.append("- Open, as you put it: " + " / ".join(pending))
-    if earlier := prompts[-MOST_REQUESTS:-1]:
+    current = _current(everything)
+    if earlier := prompts[: len(prompts) - len(current)][-MOST_REQUESTS:]:
         parts.append("- Earlier requests: " + " / ".join(_line(text) for text in earlier))
-    if prompts:
-        parts.append(f"- The current request, in full:\n{prompts[-1][:LONGEST_REQUEST]}")
+    for number, text in enumerate(current):
+        label = "added while you worked" if number else "current request"
+        parts.append(f"- The {label}:\n{shortened(text, LONGEST_REQUEST)}")
     parts.append("Go on with it. Do not repeat what is done; read files again where you need them.")
     return "\n".join(parts)
+
+
+def _current(entries: Sequence[Entry]) -> list[str]:
+    """The prompt of the turn, and what was said while it ran."""
+    current: list[str] = []
+    for entry in entries:
+        if isinstance(entry, Prompted):
+            current = (
+                [*current, plain_text(entry.content)]
+                if entry.steered
+                else [plain_text(entry.content)]
+            )
+    return current
 
 
 def _files(entries: Sequence[Entry]) -> list[str]:

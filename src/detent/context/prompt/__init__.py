@@ -4,7 +4,6 @@ import os
 
 from msgspec import Struct
 
-BOUNDARY = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 STABLE_SECTIONS = ("identity", "working", "answering")
 
 

@@ -13,7 +13,6 @@ from detent.types.errors import FailureKind, ModelFailure
 from detent.types.messages import Assistant, Message, Request, User
 from detent.types.usage import Usage
 
-VERSION = "2023-06-01"
 UNKNOWN_LIMIT = 8_192
 """This wire demands a limit, also for a model of which nothing is known."""
 _CACHE = {"type": "ephemeral"}
@@ -48,7 +47,6 @@ class _Delta(Struct):
 
 class _Message(Struct):
     id: str = ""
-    model: str = ""
     usage: _Usage | None = None
 
 
@@ -122,7 +120,7 @@ class AnthropicMessages:
             case "message_start":
                 self._usage = Usage()
                 if event.message is not None:
-                    into.model, into.message_id = event.message.model, event.message.id
+                    into.message_id = event.message.id
                     self._count(event.message.usage, into)
             case "message_delta":
                 self._count(event.usage, into)

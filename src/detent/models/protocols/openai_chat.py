@@ -53,7 +53,6 @@ class _Usage(Struct):
 
 class _Chunk(Struct):
     id: str | None = None
-    model: str | None = None
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
     error: Raw = Raw()
@@ -74,8 +73,7 @@ _STOPS = {
 class OpenAIChat:
     path = "/chat/completions"
 
-    def __init__(self, quirks: frozenset[str] = frozenset()) -> None:
-        self._quirks = quirks
+    def __init__(self) -> None:
         self._messages = EncodedMessages(lambda message: b",".join(map(_encode, _wire(message))))
 
     def body(self, request: Request, model: str, max_output: int) -> bytes:
@@ -112,8 +110,6 @@ class OpenAIChat:
             raise ModelFailure("invalid_response", f"unreadable event: {error}") from None
         if chunk.error and bytes(chunk.error) != b"null":
             raise _failure(bytes(chunk.error))
-        if chunk.model:
-            into.model = chunk.model
         if chunk.id:
             into.message_id = chunk.id
         if chunk.usage is not None:
@@ -185,15 +181,17 @@ def _arguments(raw: Raw) -> str:
 
 
 def _is_complete(pieces: list[str]) -> bool:
-    """A whole JSON object cannot grow into another one, so the call may start now."""
+    """A whole JSON object cannot grow into another one, so the call may start now.
+
+    An empty one may be a placeholder: some servers send `{}` first and the arguments afterwards.
+    """
     text = "".join(pieces)
     if len(text) > MOST_PROBED:
         return False
     try:
-        msgspec.json.decode(text)
+        return bool(msgspec.json.decode(text))
     except msgspec.DecodeError:
         return False
-    return True
 
 
 def _usage(counts: _Usage) -> Usage:

@@ -14,7 +14,6 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     base_url: str
     headers: tuple[tuple[str, str], ...]
-    quirks: frozenset[str] = frozenset()
 
 
 class Wire(Protocol):

@@ -7,8 +7,8 @@ from typing import Any
 from detent.surfaces.headless.result import input_object, wire_usage
 from detent.types.codec import encode
 from detent.types.content import Call, Image, Redacted, Text, Thinking
-from detent.types.events import CallEnded, Compacted, Event, Notice, Replied, Retrying
-from detent.types.outcomes import content_of, is_error
+from detent.types.events import CallEnded, Compacted, Event, Notice, Replied, Retrying, TurnEnded
+from detent.types.outcomes import Cut, content_of, is_error
 from detent.types.version import VERSION
 
 LONGEST_LINE = 1_000_000
@@ -88,6 +88,8 @@ class Frames:
             case CallEnded():
                 self._finished[event.call_id] = event
                 return self._results()
+            case TurnEnded():
+                return self._rest()
             case Retrying(attempt=attempt, of=most, delay=delay, error=error, status=status):
                 fields = {
                     "attempt": attempt,
@@ -125,6 +127,16 @@ class Frames:
         frames = []
         while self._order and self._order[0] in self._finished:
             frames.append(self._user(self._finished.pop(self._order.pop(0))))
+        return frames
+
+    def _rest(self) -> list[dict[str, Any]]:
+        """Calls that never ran get a result all the same, and the next turn starts afresh."""
+        frames = []
+        for call_id in self._order:
+            ended = self._finished.get(call_id)
+            cut = CallEnded(call_id=call_id, name="", outcome=Cut("interrupted before it ran"))
+            frames.append(self._user(ended or cut))
+        self._order, self._finished = [], {}
         return frames
 
     def _user(self, ended: CallEnded) -> dict[str, Any]:
