@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from detent.gate.modes import parse_mode
+from detent.gate.rules import parse_rule
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
 
@@ -82,9 +84,9 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
     values, name = source.values, source.path
     permissions = _table(values, "permissions", name)
     may_widen = trusted or not source.is_project
-    allow = _texts(permissions, "allow", name)
+    allow = _rules(permissions, "allow", name)
     directories = _texts(permissions, "additionalDirectories", name)
-    mode, notices = _text(permissions, "defaultMode", name), old.notices
+    mode, notices = _mode(permissions, name), old.notices
     if not may_widen and (allow or directories or mode):
         note = f"{name}: its allow rules, folders and mode are ignored until you trust it (--trust)"
         notices, allow, directories, mode = (*notices, note), (), (), ""
@@ -92,13 +94,17 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         # Trust is for a project's rules; switching them all off is for the user alone.
         note = f"{name}: mode bypassPermissions is ignored; only you can set it"
         notices, mode = (*notices, note), ""
+    model = _text(values, "model", name)
+    if source.is_project and model.startswith("scripted:"):
+        note = f"{name}: a scripted model is ignored; only you can choose one"
+        notices, model = (*notices, note), ""
     return Settings(
-        model=_text(values, "model", name) or old.model,
+        model=model or old.model,
         fallback_models=_fallbacks(values, name) or old.fallback_models,
         mode=mode or old.mode,
         allow=(*old.allow, *allow),
-        ask=(*old.ask, *_texts(permissions, "ask", name)),
-        deny=(*old.deny, *_texts(permissions, "deny", name)),
+        ask=(*old.ask, *_rules(permissions, "ask", name)),
+        deny=(*old.deny, *_rules(permissions, "deny", name)),
         directories=(*old.directories, *directories),
         idle_timeout=_number(values, "idleTimeout", name, old.idle_timeout),
         request_timeout=_number(values, "requestTimeout", name, old.request_timeout),
@@ -128,6 +134,27 @@ def _fallbacks(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(item, str) for item in names):
         raise BadInput(f"{name}: fallbackModel must be a string or a list of strings")
     return tuple(names)
+
+
+def _mode(permissions: Mapping[str, Any], name: str) -> str:
+    """`auto` without a classifier is `default`: the stricter reading of what others wrote."""
+    mode = _text(permissions, "defaultMode", name)
+    if mode == "auto":
+        return "default"
+    try:
+        return parse_mode(mode) if mode else ""
+    except BadInput as error:
+        raise BadInput(f"{name}: permissions.defaultMode: {error}") from None
+
+
+def _rules(permissions: Mapping[str, Any], key: str, name: str) -> tuple[str, ...]:
+    texts = _texts(permissions, key, name)
+    for text in texts:
+        try:
+            parse_rule(text, lambda tool: tool)
+        except BadInput as error:
+            raise BadInput(f"{name}: permissions.{key}: {error}") from None
+    return texts
 
 
 def _texts(values: Mapping[str, Any], key: str, name: str) -> tuple[str, ...]:

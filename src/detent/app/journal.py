@@ -35,9 +35,7 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
     store = Store(home)
     earlier = _earlier(options, store, cwd)
     if earlier is not None and options.session_id and not options.fork:
-        raise BadInput(
-            "a session that goes on keeps its id (--fork-session gives it a new one)"
-        )
+        raise BadInput("a session that goes on keeps its id (--fork-session gives it a new one)")
     if earlier is None:
         session = _new_id(options, store, cwd)
         return Journal(session, _new_log(options, store.path(cwd, session), now), True, ())

@@ -34,6 +34,10 @@ MODEL_PROVIDERS = frozenset(
 CREDENTIAL_ENDINGS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_CUSTOM_HEADERS")
 CREDENTIALS = frozenset({"CLAUDE_CODE_OAUTH_TOKEN"})
 
+SHELL_START = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"})
+"""What a shell would run or switch before the command: it would no longer be what was judged."""
+SHELL_FUNCTION = "BASH_FUNC_"
+
 ALWAYS = {
     "DETENT": "1",
     "CLAUDECODE": "1",  # scripts and test runners in the field look for this name
@@ -47,8 +51,13 @@ WHEN_UNSET = {"TERM": "dumb"}
 
 
 def child_environment(base: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in base.items() if not is_credential(name)}
+    kept = {name: value for name, value in base.items() if _may_pass(name)}
     return {**WHEN_UNSET, **kept, **ALWAYS}
+
+
+def _may_pass(name: str) -> bool:
+    changes_shell = name in SHELL_START or name.startswith(SHELL_FUNCTION)
+    return not changes_shell and not is_credential(name)
 
 
 def is_credential(name: str) -> bool:

@@ -13,6 +13,7 @@ from detent.surfaces.headless.activity import tell_activity
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.text import TextWriter
 from detent.types.errors import NoModel
+from detent.types.events import TurnEnded
 
 PROMPT = "The test fails. Find out why, mend the program, and run the test until it passes."
 TEST_COMMAND = "python3 -m unittest -q"
@@ -79,6 +80,8 @@ async def _demo(folder: str, *, scripted: bool = False) -> int:
             async for event in events:
                 tell_activity(event)
                 await writer.show(event)
+                if isinstance(event, TurnEnded) and event.error:
+                    _say(event.error)
     return _verdict(folder)
 
 

@@ -5,10 +5,12 @@ positionals come from editors, and abbreviations must not be guessed. Its import
 tenth of our whole start-up.
 """
 
+import os
 from typing import Literal
 
 from msgspec import Struct
 
+from detent.surfaces.arguments import Arguments
 from detent.types.errors import BadInput
 
 Kind = Literal["switch", "value", "list", "optional"]
@@ -124,22 +126,6 @@ NOT_YET = {
 _BY_NAME = {name: flag for flag in FLAGS for name in (flag.name, *flag.aliases)}
 
 
-class Arguments(Struct, frozen=True):
-    values: dict[str, str]
-    lists: dict[str, tuple[str, ...]]
-    switches: frozenset[str]
-    words: tuple[str, ...]
-
-    def on(self, name: str) -> bool:
-        return name in self.switches
-
-    def value(self, name: str, default: str = "") -> str:
-        return self.values.get(name, default)
-
-    def list_of(self, name: str) -> tuple[str, ...]:
-        return self.lists.get(name, ())
-
-
 def parse(argv: list[str]) -> Arguments:
     values: dict[str, str] = {}
     lists: dict[str, tuple[str, ...]] = {}
@@ -151,7 +137,7 @@ def parse(argv: list[str]) -> Arguments:
         if token == "--":
             words += rest
             break
-        if not token.startswith("-") or token == "-":
+        if not _is_flag(token):
             words.append(token)
             continue
         flag, given = _recognise(token)
@@ -167,6 +153,11 @@ def parse(argv: list[str]) -> Arguments:
                 values[flag.name] = _optional(given, rest)
     kept = tuple(word for word in words if word)
     return Arguments(values, lists, frozenset(switches), kept)
+
+
+def _is_flag(token: str) -> bool:
+    """A dash with a blank behind the name is a sentence that begins with a dash."""
+    return token.startswith("-") and token != "-" and " " not in token.partition("=")[0]
 
 
 def _text(argument: str) -> str:
@@ -233,6 +224,8 @@ def _listed(flag: Flag, given: str | None, rest: list[str]) -> tuple[str, ...]:
 
 
 def _continues_list(flag: Flag, word: str) -> bool:
+    if flag.name == "--add-dir":
+        return " " not in word and os.path.isdir(word)
     if flag.name not in ("--allowedTools", "--disallowedTools", "--tools"):
         return False
     name = word.partition("(")[0]

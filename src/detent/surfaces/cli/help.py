@@ -20,18 +20,6 @@ Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of per
 turn limit · 5 incomplete · 7 model unavailable · 130 interrupted · 143 terminated
 """
 
-NO_MODEL = """\
-detent: {problem}
-
-Three ways to get a model:
-
-  1. A key:            export ANTHROPIC_API_KEY=…        (or OPENAI_API_KEY)
-  2. A server of yours: export OPENAI_BASE_URL=http://127.0.0.1:11434/v1
-                        export OPENAI_MODEL=qwen3-coder  (Ollama, vLLM, llama.cpp, LM Studio …)
-  3. A script, to try it without any model:
-                        detent demo
-"""
-
 
 def help_text() -> str:
     lines = []

@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from detent.types.version import VERSION
 
-SUBCOMMANDS = ("sessions", "demo", "version")
 LATER_SUBCOMMANDS = (
     "replay", "fork", "undo", "redo", "context", "permissions", "agents", "mcp", "skills",
     "plugins", "config", "doctor", "init", "serve", "acp", "batch", "report",
@@ -20,9 +19,18 @@ def main() -> None:
     if argv in (["--version"], ["-v"], ["version"]):
         print(f"detent {VERSION}")
         return
+    _leave_at_once_on_signals()
     code = run(argv)
     _flush()
     os._exit(code)
+
+
+def _leave_at_once_on_signals() -> None:
+    """Until the run has its own handlers there is nothing to save, and no traceback to show."""
+    import signal
+
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
 
 
 def run(argv: list[str]) -> int:
@@ -40,7 +48,7 @@ def run(argv: list[str]) -> int:
             print(f"detent {VERSION}")
             return 0
         if arguments.words and not arguments.on("--print"):
-            code = subcommand(arguments.words)
+            code = subcommand(arguments.words, arguments.value("--cwd"))
             if code is not None:
                 return code
         from detent.surfaces.headless.start import start
@@ -57,13 +65,13 @@ def run(argv: list[str]) -> int:
         return 130
 
 
-def subcommand(words: tuple[str, ...]) -> int | None:
+def subcommand(words: tuple[str, ...], cwd: str) -> int | None:
     """None when the words are a prompt."""
     name = words[0]
     if name == "sessions":
         from detent.surfaces.cli.sessions import list_sessions
 
-        return list_sessions(words[1:])
+        return list_sessions(words[1:], cwd)
     if name == "demo":
         from detent.surfaces.cli.demo import run_demo
 

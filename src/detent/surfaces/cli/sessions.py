@@ -7,11 +7,11 @@ from detent.types.codec import encode
 from detent.types.errors import BadInput
 
 
-def list_sessions(words: tuple[str, ...]) -> int:
+def list_sessions(words: tuple[str, ...], cwd: str = "") -> int:
     unknown = set(words) - {"list", "all", "json"}
     if unknown:
         raise BadInput(f"detent sessions takes: list, all, json; not {', '.join(sorted(unknown))}")
-    cards = sessions_of(everywhere="all" in words)
+    cards = sessions_of(cwd, everywhere="all" in words)
     if "json" in words:
         print(encode(cards).decode())
         return 0

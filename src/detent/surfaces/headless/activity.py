@@ -85,8 +85,9 @@ def _came_to(outcome: Outcome) -> str:
     if "exitCode" in data:
         shown = [line for line in lines if not line.startswith("Exit code")]
         return f"exit {data['exitCode']} · {shown[-1].strip() if shown else '(no output)'}"
-    if "file" in data:
-        return f"{data['file'].get('numLines')} lines"
+    file = data.get("file")
+    if isinstance(file, dict) and "numLines" in file:
+        return f"{file['numLines']} lines"
     return _first_line(lines[0]) if lines else ""
 
 

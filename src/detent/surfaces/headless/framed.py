@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from detent.sdk.options import Options
 from detent.sdk.session import Session, parse_mode
-from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.arguments import Arguments
 from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
@@ -44,6 +44,8 @@ class Conversation:
         self._writer: FrameWriter | None = None
         self._signals = Signals()
         self._code = 0
+        self._stop_next = False
+        """An interrupt came for a prompt whose turn had not begun."""
 
     async def run(self) -> int:
         self._signals.watch(self._interrupt)
@@ -81,6 +83,8 @@ class Conversation:
         ledger = Ledger(session.id, session.price, session.bounds)
         async with aclosing(session.send(prompt)) as events:
             async for event in events:
+                if self._stop_next:
+                    self._stop_next = not session.interrupt()
                 ledger.add(event)
                 await writer.show(event)
                 if isinstance(event, TurnEnded) and event.reason == "user_cancelled":
@@ -177,7 +181,7 @@ class Conversation:
             case "initialize":
                 return self._initialize(request)
             case "interrupt":
-                self._interrupt()
+                self._stop_next = not self._interrupt() and not self._prompts.empty()
                 return {"still_queued": []}
             case "set_permission_mode":
                 self._set_mode(str(request.get("mode", "")))

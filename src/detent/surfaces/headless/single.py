@@ -1,17 +1,18 @@
 """`-p`: one turn, in text, json or stream-json."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
 from detent.sdk.options import Options
 from detent.sdk.session import Session
-from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.arguments import Arguments
 from detent.surfaces.headless.activity import tell, tell_activity, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.result import Ledger
 from detent.surfaces.headless.signals import Signals
-from detent.surfaces.headless.stdout import ReaderGone, Stdout
+from detent.surfaces.headless.stdout import Stdout
 from detent.types.content import Text
 from detent.types.events import Event
 
@@ -22,6 +23,21 @@ async def answer(
     options: Options, prompt: tuple[Text, ...], output: str, arguments: Arguments
 ) -> int:
     signals = Signals()
+    try:
+        return await _answer(options, prompt, output, arguments, signals)
+    except asyncio.CancelledError:
+        if signals.code is None:
+            raise
+        return signals.code  # the signal came before there was a turn to end
+
+
+async def _answer(
+    options: Options,
+    prompt: tuple[Text, ...],
+    output: str,
+    arguments: Arguments,
+    signals: Signals,
+) -> int:
     stdout = Stdout()
     async with Session(options) as session:
         signals.watch(session.interrupt)
@@ -87,6 +103,3 @@ def _writer(output: str, session: Session, stdout: Stdout, arguments: Arguments)
 
 async def _silent(event: Event) -> None:
     pass
-
-
-__all__ = ["ReaderGone", "answer"]

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from detent.sdk.approval import Approver, FailingApprover
-from detent.sdk.options import Options
-from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.arguments import Arguments
 from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.exit_codes import ERROR, READER_GONE, UNAVAILABLE, USAGE
 from detent.surfaces.headless.stdin import read_context
@@ -89,13 +89,11 @@ def _unread(gone: ReaderGone) -> int:
 def failed(message: str, output: str, code: int, reason: str) -> int:
     """Programs get a result object, people a sentence."""
     if reason == "no_model":
-        from detent.surfaces.cli.help import NO_MODEL
+        from detent.surfaces.headless.no_model import NO_MODEL
 
         print_error = NO_MODEL.format(problem=message)
     else:
         print_error = f"detent: {message}\n"
-    import sys
-
     sys.stderr.write(print_error)
     if output != "text":
         from detent.surfaces.headless.frames import frame_line
@@ -106,6 +104,3 @@ def failed(message: str, output: str, code: int, reason: str) -> int:
         except ReaderGone as gone:
             return _unread(gone)
     return code
-
-
-__all__ = ["Options", "failed", "start"]

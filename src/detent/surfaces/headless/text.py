@@ -7,6 +7,7 @@ moment, and dropped if a call follows.
 
 import asyncio
 
+from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.events import CallDelta, Discarded, Event, Replied, TextDelta, TurnEnded
 
@@ -62,12 +63,13 @@ class TextWriter:
             await self._stdout.write(text.encode(errors="replace"))
 
     async def _discarded(self) -> None:
-        """What is printed cannot be taken back; a new line at least keeps the two apart."""
+        """What is printed cannot be taken back; but people can be told."""
         self._held = []
         self._has_calls = False
         if self._flowing and self._wrote not in ("", "\n"):
             self._wrote = "\n"
             await self._stdout.write(b"\n")
+            tell("the answer was cut on its way and starts again")
 
     async def _step_ended(self) -> None:
         if self._has_calls and not self._flowing:

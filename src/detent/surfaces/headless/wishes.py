@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from detent.sdk.options import Options
-from detent.surfaces.cli.flags import Arguments
+from detent.surfaces.arguments import Arguments
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
 
