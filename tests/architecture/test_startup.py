@@ -27,13 +27,13 @@ detent.app approvers clock config desk inbox journal models options recorder sur
 detent.context bounds compact compact.local conversation project prompt tokens
 detent.gate gate hooks modes paths patterns precious readonly rules shell suspects
 detent.host environment files groups local pipes processes
-detent.loop calls kit limits rest room stages step turn
+detent.loop calls kit limits passage rest room stages step turn
 detent.models assemble catalog client failures protocols protocols.anthropic_messages \
-protocols.wire providers retry sse transport
+protocols.wire providers retry sse transport watch
 detent.ports
 detent.sdk approval channel options session summary
 detent.session log store
-detent.surfaces cli cli.flags cli.main headless headless.activity headless.exit_codes \
+detent.surfaces arguments cli cli.flags cli.main headless headless.activity headless.exit_codes \
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
 headless.text headless.wishes
 detent.tools registry

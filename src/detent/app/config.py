@@ -36,6 +36,9 @@ class Settings(Struct, frozen=True):
     idle_timeout: float | None = None
     request_timeout: float | None = None
     retry_delays: tuple[float, ...] | None = None
+    retry_longest_wait: float | None = None
+    max_turns: int | None = None
+    early_calls: bool = True
     max_tool_concurrency: int | None = None
     notices: tuple[str, ...] = ()
 
@@ -109,6 +112,9 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         idle_timeout=_number(values, "idleTimeout", name, old.idle_timeout),
         request_timeout=_number(values, "requestTimeout", name, old.request_timeout),
         retry_delays=_delays(values, name, old.retry_delays),
+        retry_longest_wait=_number(values, "retryLongestWait", name, old.retry_longest_wait),
+        max_turns=_whole(values, "maxTurns", name, old.max_turns),
+        early_calls=_switch(values, "streamingToolExecution", name, old.early_calls),
         max_tool_concurrency=_whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
         notices=notices,
     )
@@ -170,6 +176,13 @@ def _number(values: Mapping[str, Any], key: str, name: str, default: float | Non
         raise BadInput(f"{name}: {key} must be a number")
     if value is not None and value < 0:
         raise BadInput(f"{name}: {key} must not be negative")
+    return value
+
+
+def _switch(values: Mapping[str, Any], key: str, name: str, default: bool) -> bool:
+    value = values.get(key, default)
+    if not isinstance(value, bool):
+        raise BadInput(f"{name}: {key} must be true or false")
     return value
 
 

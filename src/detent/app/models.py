@@ -41,9 +41,12 @@ def _from_settings(settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def _retries(settings: Settings) -> RetryPolicy:
-    if settings.retry_delays is None:
-        return RetryPolicy()
-    return RetryPolicy(delays=settings.retry_delays)
+    usual = RetryPolicy()
+    delays, longest = settings.retry_delays, settings.retry_longest_wait
+    return RetryPolicy(
+        delays=usual.delays if delays is None else delays,
+        longest_wait=usual.longest_wait if longest is None else longest,
+    )
 
 
 def timers(settings: Settings, environ: Mapping[str, str]) -> Timers:

@@ -1,7 +1,7 @@
 """Everything a caller may set about a session, with defaults that work."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -49,6 +49,11 @@ class Options(Struct, frozen=True, kw_only=True):
     max_tool_concurrency: int | None = None
     """None is what the settings say, else 10; 1 is one after another."""
     raise_on_limit: bool = False
+    on_budget: Literal["halt", "wrap_up"] = "halt"
+    """What a spent budget does: end the turn, or allow one last answer without tools."""
+    auto_compact_input_tokens: int | None = None
+    """Input tokens since the last compaction after which room is made; None leaves it to the
+    environment, and else to the share of the window in use."""
 
     session_id: str = ""
     resume: str = ""

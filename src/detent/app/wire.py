@@ -122,7 +122,7 @@ def assemble(options: Options) -> Engine:
         system=_system(options, cwd, mode, clock.now()),
         emit=recorder.emit,
         hint=recorder.hint,
-        limits=_limits(options, settings),
+        limits=_limits(options, settings, environ),
         price=price_of,
         trace=options.trace,
     )
@@ -184,14 +184,23 @@ def _toolbox(options: Options, rules: RuleSet) -> Toolbox:
     return registry
 
 
-def _limits(options: Options, settings: Settings) -> Limits:
+def _compact_threshold(environ: Mapping[str, str]) -> int | None:
+    """A value that is no positive number counts as none."""
+    text = environ.get("CLAUDE_CODE_AUTO_COMPACT_INPUT_TOKENS", "")
+    return int(text) if text.isdigit() and int(text) else None
+
+
+def _limits(options: Options, settings: Settings, environ: Mapping[str, str]) -> Limits:
     return Limits(
-        steps=options.max_turns or None,
+        steps=options.max_turns or settings.max_turns or None,
         calls=options.max_tool_calls or None,
         tokens=options.max_tokens or None,
         seconds=options.max_seconds or None,
         dollars=options.max_budget_usd or None,
         output=options.max_output_tokens or None,
+        compact_at=options.auto_compact_input_tokens or _compact_threshold(environ),
+        wrap_up=options.on_budget == "wrap_up",
+        early_calls=settings.early_calls,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
     )
 

@@ -24,6 +24,12 @@ class Limits(Struct, frozen=True):
     dollars: float | None = None
     output: int | None = None
     """Tokens an answer may have at first; a cut answer is asked for again with more."""
+    compact_at: int | None = None
+    """Input tokens since the last compaction after which room is made."""
+    wrap_up: bool = False
+    """A spent budget allows one last answer without tools."""
+    early_calls: bool = True
+    """Calls start while the model still speaks."""
     concurrency: int = 10
 
 
@@ -41,6 +47,7 @@ class Tally:
         self.truncations = 0
         self.pauses = 0
         self.compactions = 0
+        self.wrapping_up = False
         self.recovered = False
         """Room was already made once because the prompt was too long."""
         self.continuations = 0

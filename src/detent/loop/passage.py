@@ -53,6 +53,7 @@ class Passage:
         except BadArguments as error:
             return Failed(str(error))
         kit.trace("Permit", call.name)
+        kit.trace("Hooks", call.name)
         try:
             admitted = await kit.gate.admit(proposal, self._proposer(tool), Asking(kit, self))
             if isinstance(admitted, Admitted) and admitted.arguments is not None:
@@ -83,7 +84,6 @@ class Passage:
         outcome = await self._run(prepared)
         if prepared.admitted.context:
             outcome = with_context(outcome, prepared.admitted.context)
-        self._kit.trace("Hooks", prepared.proposal.tool)
         revised = await self._kit.gate.review(prepared.proposal, outcome)
         self.stop = self.stop or revised.stop
         return revised.outcome

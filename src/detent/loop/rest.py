@@ -14,6 +14,7 @@ from detent.types.events import Notice, Reason, Reminded
 from detent.types.messages import Reply
 
 CONTINUE = "Your answer was cut at its length limit. Go on exactly where it stopped."
+WRAP_UP = "The budget is spent. Answer now with what you have; no tool can be used any more."
 USUAL_STOPS = ("end_turn", "stop_sequence", "tool_use")
 
 
@@ -37,6 +38,16 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
             text = f"the model stopped for a reason we do not know ({unusual}); taken as its end"
             await kit.emit(Notice(text, "warning"))
     return None if await forced_on(kit, tally, reply) else Halt("end_turn")
+
+
+async def last_word(kit: Kit, tally: Tally, spent: Halt) -> bool:
+    """A spent budget may allow one answer more, without tools, to say what there is."""
+    if not kit.limits.wrap_up or tally.wrapping_up:
+        return False
+    tally.wrapping_up = True
+    await kit.emit(Notice(spent.message, "warning"))
+    await kit.emit(Reminded(text=WRAP_UP, source="budget"))
+    return True
 
 
 def paused(tally: Tally) -> Halt | None:

@@ -1,11 +1,16 @@
 """Making room in the window: before a request when it gets full, after one that was too long."""
 
+from collections.abc import Sequence
+
 from detent.context.compact.local import KEEP, compact_locally
 from detent.loop.kit import Kit
-from detent.loop.limits import Tally
+from detent.loop.limits import Limits, Tally
+from detent.types.events import Compacted, Entry, Replied
 
 WARNING = 0.80
 """Share of the window from which on room is made."""
+RESERVE = 4_000
+"""Tokens kept free for the answer."""
 MOST_COMPACTIONS = 2
 """In one turn. A turn that needs more would only go round in circles."""
 
@@ -13,8 +18,27 @@ MOST_COMPACTIONS = 2
 async def make_room(kit: Kit, tally: Tally) -> None:
     """A compaction that would hardly help is not made twice."""
     used = kit.conversation.tokens()
-    if used > kit.model.window * WARNING and tally.compactions < MOST_COMPACTIONS:
+    due = used > room_of(kit.model.window) or spent_since(kit.conversation.entries, kit.limits)
+    if due and tally.compactions < MOST_COMPACTIONS:
         await _compact(kit, tally, used, KEEP, reactive=False)
+
+
+def room_of(window: int) -> int:
+    """What may be in use: most of the window, and never so much that an answer has no room."""
+    return round(min(window * WARNING, max(window - RESERVE, window / 2)))
+
+
+def spent_since(entries: Sequence[Entry], limits: Limits) -> bool:
+    """Input tokens add up since the last compaction; a threshold counts only when one is set."""
+    if limits.compact_at is None:
+        return False
+    total = 0
+    for entry in reversed(entries):
+        if isinstance(entry, Compacted):
+            break
+        if isinstance(entry, Replied):
+            total += entry.usage.input + entry.usage.cache_read + entry.usage.cache_write
+    return total > limits.compact_at
 
 
 async def make_room_urgently(kit: Kit, tally: Tally) -> bool:

@@ -18,10 +18,10 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
     kit.trace("History", "")
     messages = kit.conversation.messages()
     kit.trace("System", "")
-    request = Request(kit.system, messages, kit.toolbox.specs(), tally.max_output)
+    tools = () if tally.wrapping_up else kit.toolbox.specs()
+    request = Request(kit.system, messages, tools, tally.max_output)
     async with CallRunner(kit) as runner:
         reply = await sample(kit, tally, request, runner)
-        kit.trace("Tools?", str(len(reply.calls)))
         tally.calls += await runner.finish()
         return reply, runner.stop
 
@@ -42,6 +42,7 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
     if reply.stop == "max_tokens" and not reply.calls and wants_more_room(kit, tally):
         await kit.emit(Discarded("cut at the output limit; asking again with more room"))
         return await sample(kit, tally, _with_room(request, tally), runner)
+    kit.trace("Tools?", str(len(reply.calls)))
     whole = replace(reply, content=runner.adopt(reply.content))
     await keep(kit, tally, whole, step)
     return whole
@@ -93,12 +94,14 @@ class Listener:
 
     def __init__(self, kit: Kit, runner: CallRunner) -> None:
         self._emit = kit.emit
+        self._early = kit.limits.early_calls
         self._runner = runner
         self._texts: dict[int, list[str]] = {}
 
     async def __call__(self, delta: Delta) -> None:
         if isinstance(delta, CallReady):
-            self._runner.begin(delta.index, delta.call)
+            if self._early:
+                self._runner.begin(delta.index, delta.call)
             return
         if isinstance(delta, TextDelta):
             self._texts.setdefault(delta.index, []).append(delta.text)

@@ -4,7 +4,7 @@ import asyncio
 
 from detent.loop.kit import Kit
 from detent.loop.limits import Halt, Tally, blocked, exceeded, first_output
-from detent.loop.rest import at_rest
+from detent.loop.rest import at_rest, last_word
 from detent.loop.room import make_room, make_room_urgently
 from detent.loop.step import run_step
 from detent.types.content import UserBlock
@@ -51,20 +51,24 @@ async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) ->
 async def converse(kit: Kit, tally: Tally) -> Halt:
     """Steps, until the model rests or a limit holds it."""
     while True:
-        kit.trace("Compact", "")
         await make_room(kit, tally)
-        if halt := exceeded(kit.limits, tally, kit.clock.elapsed()) or blocked(
-            kit.conversation.tokens(), kit.model.window
-        ):
+        if halt := blocked(kit.conversation.tokens(), kit.model.window):
             return halt
+        spent = exceeded(kit.limits, tally, kit.clock.elapsed())
+        if spent and not await last_word(kit, tally, spent):
+            return spent
         try:
             reply, stopped = await run_step(kit, tally)
         except ModelFailure as failure:
             if failure.kind == "prompt_too_long" and await make_room_urgently(kit, tally):
                 continue
             raise
+        kit.trace("Compact", "")
+        await make_room(kit, tally)
         if stopped:
             return Halt("hook_stopped", stopped)
+        if tally.wrapping_up and spent:
+            return spent
         steered = await take_steering(kit, tally)
         if halt := await at_rest(kit, tally, reply, steered):
             return halt

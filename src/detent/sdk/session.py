@@ -91,6 +91,12 @@ class Session:
         return self._engine.journal.log.entries
 
     @property
+    def usage(self) -> Usage:
+        """Tokens of the whole session, earlier runs of it included."""
+        ended = (entry.usage for entry in self.entries if isinstance(entry, TurnEnded))
+        return sum(ended, Usage())
+
+    @property
     def is_running(self) -> bool:
         return self._task is not None and not self._task.done()
 

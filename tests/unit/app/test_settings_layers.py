@@ -76,12 +76,12 @@ def test_the_strongest_layer_decides_a_scalar(disk: Disk) -> None:
 
 def test_lists_of_all_layers_count(disk: Disk) -> None:
     for place, _ in LAYERS:
-        rules = {kind: [f"{kind}-{place}"] for kind in ("allow", "ask", "deny")}
+        rules = {kind: [f"Edit({kind}/{place})"] for kind in ("allow", "ask", "deny")}
         disk.put(place, {"permissions": {**rules, "additionalDirectories": [f"/d/{place}"]}})
     merged = disk.merged(extra={"permissions": {"deny": ["flag"]}})
-    assert merged.allow == tuple(f"allow-{place}" for place, _ in LAYERS)
-    assert merged.ask == tuple(f"ask-{place}" for place, _ in LAYERS)
-    assert merged.deny == (*(f"deny-{place}" for place, _ in LAYERS), "flag")
+    assert merged.allow == tuple(f"Edit(allow/{place})" for place, _ in LAYERS)
+    assert merged.ask == tuple(f"Edit(ask/{place})" for place, _ in LAYERS)
+    assert merged.deny == (*(f"Edit(deny/{place})" for place, _ in LAYERS), "flag")
     assert merged.directories == tuple(f"/d/{place}" for place, _ in LAYERS)
 
 

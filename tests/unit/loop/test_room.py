@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from detent.loop.limits import Limits
+from detent.loop.room import room_of
+from detent.sdk.summary import summarise
 from detent.testing.script import call, fault, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.errors import ModelFailure
@@ -12,6 +17,10 @@ from kitbench import READS, Bench, BenchTool, check_valid
 
 async def _echo(args: dict[str, object], desk: object) -> str:
     return "x" * 400
+
+
+async def _short(args: dict[str, object], desk: object) -> str:
+    return "x"
 
 
 ECHO = BenchTool("echo", _echo, effects=READS)
@@ -30,8 +39,8 @@ class TooLongOnce(ScriptedModel):
 
 
 def test_the_window_is_relieved_at_eighty_percent() -> None:
-    steps = [reply(call("echo", n=i), input=100 * i, output=1) for i in range(1, 10)]
-    model = ScriptedModel(*steps, reply("done", input=10, output=1), window=1_000)
+    steps = [reply(call("echo", n=i), input=4_000 * i, output=1) for i in range(1, 10)]
+    model = ScriptedModel(*steps, reply("done", input=10, output=1), window=40_000)
     b = Bench(model, ECHO)
     b.run()
     compactions = b.of(Compacted)
@@ -42,6 +51,37 @@ def test_the_window_is_relieved_at_eighty_percent() -> None:
         check_valid(request.messages)
     sizes = [len(request.messages) for request in model.requests]
     assert min(sizes[-3:]) < max(sizes), "the request after it is shorter"
+
+
+@pytest.mark.parametrize(("used", "relieved"), [(31_900, False), (32_100, True)])
+def test_the_limit_is_eighty_percent(used: int, relieved: bool) -> None:
+    model = ScriptedModel(
+        reply("old"), reply(call("echo"), input=used, output=0), "done", window=40_000
+    )
+    b = Bench(model, BenchTool("echo", _short, effects=READS))
+    b.run()
+    b.run()
+    assert bool(b.of(Compacted)) is relieved
+
+
+def test_a_small_window_keeps_room_for_the_answer() -> None:
+    assert room_of(10_000) == 6_000
+    assert room_of(200_000) == 160_000
+
+
+@pytest.mark.parametrize(("threshold", "times"), [(250, 1), (None, 0), (10_000, 0)])
+def test_input_tokens_add_up_since_the_last_compaction(threshold: int | None, times: int) -> None:
+    steps = [reply(call("echo", n=i), input=100, output=1) for i in range(3)]
+    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, limits=Limits(compact_at=threshold))
+    b.run()
+    assert len(b.of(Compacted)) == times
+
+
+def test_the_compaction_is_in_the_summary_of_its_turn() -> None:
+    steps = [reply(call("echo", n=i), input=200, output=1) for i in range(3)]
+    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, limits=Limits(compact_at=250))
+    b.run()
+    assert summarise(b.events).auto_compaction == b.of(Compacted)[-1]
 
 
 def test_a_small_conversation_is_left_alone() -> None:

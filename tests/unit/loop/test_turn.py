@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from detent.gate.hooks import HookAnswer, HookSet, Stopping, Submitted
-from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits
+from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits, blocked
 from detent.loop.rest import CONTINUE
 from detent.loop.stages import Stage
 from detent.ports import Desk
@@ -23,6 +23,7 @@ from detent.types.events import (
     Compacted,
     Discarded,
     Event,
+    Notice,
     Prompted,
     Reminded,
     Replied,
@@ -70,17 +71,64 @@ def test_the_stages_pass_in_order() -> None:
     b = bench(reply(call("echo"), say(*["so "] * 9)), "done", tools=[ECHO])
     b.run()
     assert b.stages == [
-        "Input",
-        "Message",
-        *("Compact", "History", "System", "API"),
+        *("Input", "Message", "History", "System", "API"),
         # The call runs while its answer still streams.
-        *("Permit", "Execute", "Hooks", "Result"),
-        *("Tokens", "Tools?"),
-        *("Compact", "History", "System", "API", "Tokens", "Tools?"),
+        *("Permit", "Hooks", "Execute", "Result"),
+        *("Tokens", "Tools?", "Compact"),
+        *("History", "System", "API", "Tokens", "Tools?", "Compact"),
         "Return",
     ]
     assert set(b.stages) == set(get_args(Stage)), "all thirteen"
     assert len(get_args(Stage)) == 13
+
+
+def test_without_early_calls_the_stages_are_those_of_the_seeds() -> None:
+    early = Limits(early_calls=False)
+    b = bench(reply(call("echo"), say(*["so "] * 9)), "done", tools=[ECHO], limits=early)
+    b.run()
+    assert b.stages[:12] == list(get_args(Stage))[:12]
+    assert b.stages[-1] == "Return"
+
+
+def test_without_early_calls_nothing_starts_before_the_answer_is_whole() -> None:
+    b = bench(reply(call("echo"), say("x")), "done", tools=[ECHO], limits=Limits(early_calls=False))
+    b.run()
+    kinds = [type(e) for e in b.events if isinstance(e, Replied | CallStarted)]
+    assert kinds == [Replied, CallStarted, Replied]
+
+
+def test_a_spent_budget_may_allow_a_last_word_without_tools() -> None:
+    b = bench(
+        reply(call("echo"), input=90, output=20),
+        "what I have",
+        tools=[ECHO],
+        limits=Limits(tokens=100, wrap_up=True),
+    )
+    ended = b.run()
+    assert ended.reason == "budget_exceeded"
+    assert summarise(b.events).text == "what I have"
+    assert [len(r.tools) for r in requests(b)] == [1, 0]
+    assert any("100 tokens" in n.text for n in b.of(Notice)), "the user is warned"
+
+
+def test_there_is_no_limit_by_default() -> None:
+    b = bench(*[reply(call("echo", n=i)) for i in range(120)], "done", tools=[ECHO])
+    assert b.run().reason == "end_turn"
+    assert len(requests(b)) == 121
+
+
+@pytest.mark.parametrize(("used", "blocked_"), [(9_700, False), (9_900, True)])
+def test_requests_are_blocked_at_ninety_eight_percent(used: int, blocked_: bool) -> None:
+    assert (blocked(used, 10_000) is not None) is blocked_
+
+
+def test_hooks_are_not_asked_about_arguments_that_do_not_fit() -> None:
+    asked: list[object] = []
+    hooks = HookSet(before_call=(asked.append,))
+    b = bench(reply(call("echo", raw="{")), "sorry", tools=[ECHO], hooks=hooks)
+    b.run()
+    assert not asked
+    assert not b.of(CallStarted)
 
 
 def test_calls_decide_whatever_the_stop_reason_says() -> None:
