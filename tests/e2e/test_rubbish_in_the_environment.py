@@ -65,3 +65,43 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
     code, said = run(folder, tmp_path / "home")
     assert code == 2
     assert "UTF-8" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ('{"permissions": {"allow": ["Bash("]}}', "permissions.allow"),
+        ('{"permissions": {"deny": ["!!"]}}', "permissions.deny"),
+        ('{"permissions": {"defaultMode": "yolo"}}', "defaultMode"),
+        ('{"idleTimeout": -1}', "idleTimeout"),
+        ('{"maxTurns": "many"}', "maxTurns"),
+        ('{"streamingToolExecution": 1}', "streamingToolExecution"),
+    ],
+)
+def test_a_bad_setting_is_named_with_its_file(tmp_path: Path, settings: str, named: str) -> None:
+    file = tmp_path / "home" / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(settings)
+    code, said = run(tmp_path, tmp_path / "home")
+    assert code == 2
+    assert str(file) in said
+    assert named in said
+
+
+@pytest.mark.parametrize("seconds", ["nan", "-1", "inf", "soon"])
+def test_a_timeout_that_is_none(tmp_path: Path, seconds: str) -> None:
+    code, said = run(tmp_path, tmp_path / "home", DETENT_IDLE_TIMEOUT=seconds)
+    assert code == 2
+    assert "DETENT_IDLE_TIMEOUT" in said
+
+
+def test_a_budget_for_a_model_without_a_price(tmp_path: Path) -> None:
+    code, said = run(tmp_path, tmp_path / "home", "--max-budget-usd", "1", ANTHROPIC_MODEL="mine")
+    assert code == 2
+    assert "price" in said
+
+
+def test_a_fallback_of_another_provider(tmp_path: Path) -> None:
+    code, said = run(tmp_path, tmp_path / "home", "--fallback-model", "openai/gpt-5")
+    assert code == 2
+    assert "provider" in said

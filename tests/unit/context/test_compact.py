@@ -103,3 +103,77 @@ def test_summaries_of_summaries_stay_bounded() -> None:
 def test_nothing_old_is_nothing_to_leave_out() -> None:
     assert compact_locally([], before_tokens=1) is None
     assert keeps_from([], 4) == 1
+
+
+def session_of(*prompts: tuple[str, bool]) -> list[Entry]:
+    entries: list[Entry] = []
+    for text, steered in prompts:
+        entries.append(
+            Prompted(seq=len(entries) + 1, turn=1, content=(Text(text),), steered=steered)
+        )
+        entries += [
+            Replied(
+                seq=len(entries) + 1 + i,
+                turn=1,
+                step=i,
+                model="m",
+                content=(Text(f"answer {i}"),),
+                stop="end_turn",
+                usage=Usage(),
+            )
+            for i in range(3)
+        ]
+    return entries
+
+
+def compacted_again(entries: list[Entry], times: int) -> str:
+    summary = ""
+    for _ in range(times):
+        compacted = compact_locally(entries, keep=2, before_tokens=1)
+        assert compacted is not None
+        summary = compacted.summary
+        entries.append(Compacted(seq=len(entries) + 1, **_fields(compacted)))
+        entries += session_of()
+        entries.append(
+            Replied(
+                seq=len(entries) + 1,
+                turn=1,
+                step=9,
+                model="m",
+                content=(Text("more"),),
+                stop="end_turn",
+                usage=Usage(),
+            )
+        )
+    return summary
+
+
+def test_the_task_survives_any_number_of_compactions() -> None:
+    assert "rewrite the parser" in compacted_again(session_of(("rewrite the parser", False)), 5)
+
+
+def test_the_instruction_behind_a_long_context_survives() -> None:
+    text = "x" * 50_000 + "\nreview this diff"
+    assert "review this diff" in compacted_again(session_of((text, False)), 2)
+
+
+def test_steering_does_not_replace_the_task() -> None:
+    entries = session_of(("rewrite the parser", False), ("also mind the docs", True))
+    summary = compacted_again(entries, 1)
+    assert "current request:\nrewrite the parser" in summary
+    assert "also mind the docs" in summary
+
+
+def test_open_work_is_found_by_all_its_words() -> None:
+    for word in ("todo", "next", "pending", "remaining"):
+        entries = session_of(("go", False))
+        entries[1] = Replied(
+            seq=2,
+            turn=1,
+            step=0,
+            model="m",
+            content=(Text(f"Something is {word.upper()} here"),),
+            stop="end_turn",
+            usage=Usage(),
+        )
+        assert f"Something is {word.upper()} here" in compacted_again(entries, 1)

@@ -146,6 +146,8 @@ class OpenAIChat:
         fragment = _arguments(function.arguments)
         if not fragment or block.closed:
             return
+        if block.pieces == ["{}"]:
+            block.pieces.clear()  # it was a placeholder, here come the arguments
         into.piece(key, "call", fragment)
         if fragment.rstrip().endswith("}") and _is_complete(block.pieces):
             into.close(key)

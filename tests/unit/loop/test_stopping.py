@@ -1,0 +1,120 @@
+"""Stopped turns and voided answers: what has not started never will."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from detent.gate.gate import RuleSet
+from detent.gate.hooks import BeforeCall, HookAnswer, HookSet
+from detent.gate.rules import parse_rule
+from detent.ports import Answer, Desk
+from detent.testing.script import call, fault, reply, say
+from detent.testing.scripted_model import ScriptedModel
+from detent.types.content import Text
+from detent.types.events import CallEnded, CallStarted, Discarded, Reminded
+from detent.types.messages import Reply, Request
+from detent.types.outcomes import Done, Failed
+from kitbench import WRITES, Approving, Bench, BenchTool, bench, results
+
+
+def recorder(ran: list[str]) -> BenchTool:
+    async def body(args: dict[str, Any], desk: Desk) -> str:
+        ran.append(args["n"])
+        return "ran"
+
+    return BenchTool("act", body, effects=WRITES)
+
+
+def test_after_a_stop_no_further_call_runs_and_nobody_is_asked_again() -> None:
+    ran: list[str] = []
+    approver = Approving(Answer(False, "stop it", interrupt=True))
+    rules = RuleSet(allow=(parse_rule("safe", str),))
+    safe = BenchTool("safe", recorder(ran)._body, effects=WRITES)
+    b = Bench(
+        ScriptedModel(
+            reply(call("act", n="1"), call("safe", n="2"), call("act", n="3"), call("safe", n="4"))
+        ),
+        recorder(ran),
+        safe,
+        mode="default",
+        rules=rules,
+        approver=approver,
+    )
+    assert b.run().reason == "hook_stopped"
+    assert ran == []
+    assert len(approver.questions) == 1
+    assert len(b.of(CallEnded)) == 4, "every call has its end"
+
+
+def test_a_hook_before_a_call_can_end_the_turn() -> None:
+    ran: list[str] = []
+
+    def stop(event: BeforeCall) -> HookAnswer:
+        return HookAnswer(stop="enough")
+
+    b = bench(
+        reply(call("act", n="1")),
+        "never",
+        tools=[recorder(ran)],
+        hooks=HookSet(before_call=(stop,)),
+    )
+    ended = b.run()
+    assert (ended.reason, ended.error, ran) == ("hook_stopped", "enough", [])
+
+
+def test_a_hook_at_a_prompt_can_end_the_turn() -> None:
+    b = bench("never", hooks=HookSet(submitted=(lambda e: HookAnswer(stop="not today"),)))
+    ended = b.run()
+    assert (ended.reason, ended.error) == ("hook_stopped", "not today")
+    assert not b.model.requests  # type: ignore[attr-defined]
+
+
+def test_a_hook_at_the_end_that_says_stop_beats_one_that_says_go_on() -> None:
+    hooks = HookSet(
+        stopping=(lambda e: HookAnswer("deny", "go on"), lambda e: HookAnswer(stop="no")),
+    )
+    assert bench("done", hooks=hooks).run().reason == "end_turn"
+
+
+class LosesItsFirstAnswer(ScriptedModel):
+    """Like the retrying model: the first answer is voided on the way, the second is whole."""
+
+    async def stream(self, request: Request, deltas: Any) -> Reply:
+        if not self.requests:
+            try:
+                await super().stream(request, deltas)
+            except Exception as error:
+                await asyncio.sleep(0)
+                await deltas(Discarded(str(error)))
+        return await super().stream(request, deltas)
+
+
+def test_queued_calls_of_a_voided_answer_never_run() -> None:
+    ran: list[str] = []
+    go = asyncio.Event()
+
+    async def slow(args: dict[str, Any], desk: Desk) -> str:
+        ran.append(args["n"])
+        await go.wait()
+        return "ran"
+
+    cut = fault(cut_after=20)
+    lost = reply(call("act", n="1"), call("act", n="2"), say(*["."] * 30), fault=cut)
+    model = LosesItsFirstAnswer(lost, "plain text instead")
+    b = Bench(model, BenchTool("act", slow, effects=WRITES))
+    b.on_event = lambda event: go.set() if isinstance(event, Discarded) else None
+    assert b.run().reason == "end_turn"
+    assert ran == ["1"], "the second waited behind the first and was dropped with its answer"
+    assert [e.call_id for e in b.of(CallStarted)] == [e.call_id for e in b.of(CallEnded)]
+    assert len(b.of(Reminded)) == 1, "the model is told of the one that ran"
+
+
+def test_a_result_that_cannot_be_recorded_is_a_failed_call() -> None:
+    async def broken(args: dict[str, Any], desk: Desk) -> Any:
+        return Done((Text("\ud800"),)) if args["n"] == 1 else Done((Text("x"),), {"a": object()})
+
+    b = bench(reply(call("act", n=1), call("act", n=2)), "ok", tools=[BenchTool("act", broken)])
+    assert b.run().reason == "end_turn"
+    assert all(isinstance(e.outcome, Failed) for e in b.of(CallEnded))
+    assert all(error for _, _, error in results(b.model.requests[1].messages))  # type: ignore[attr-defined]
