@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from detent.context.compact.local import KEEP, compact_locally
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits, Tally
 from detent.types.events import Compacted, Entry, Replied
@@ -20,7 +19,7 @@ async def make_room(kit: Kit, tally: Tally) -> None:
     used = kit.conversation.tokens()
     due = used > room_of(kit.model.window) or spent_since(kit.conversation.entries, kit.limits)
     if due and tally.compactions < MOST_COMPACTIONS:
-        await _compact(kit, tally, used, KEEP, reactive=False)
+        await _compact(kit, tally, used, reactive=False)
 
 
 def room_of(window: int) -> int:
@@ -47,13 +46,19 @@ async def make_room_urgently(kit: Kit, tally: Tally) -> bool:
         return False
     tally.recovered = True
     used = kit.conversation.tokens()
-    return await _compact(kit, tally, used, KEEP // 2, reactive=True)
+    return await _compact(kit, tally, used, reactive=True)
 
 
-async def _compact(kit: Kit, tally: Tally, used: int, keep: int, *, reactive: bool) -> bool:
+async def _compact(kit: Kit, tally: Tally, used: int, *, reactive: bool) -> bool:
+    """Loaded when it is needed: most runs never are."""
+    from detent.context.compact.local import KEEP, compact_locally
+
     tally.compactions += 1
     compacted = compact_locally(
-        kit.conversation.entries, keep=keep, before_tokens=used, reactive=reactive
+        kit.conversation.entries,
+        keep=KEEP // 2 if reactive else KEEP,
+        before_tokens=used,
+        reactive=reactive,
     )
     if compacted is None:
         return False

@@ -1,6 +1,7 @@
 """`--input-format stream-json`: many turns, frames both ways, driven by a host program."""
 
 import asyncio
+import gc
 from contextlib import aclosing
 from typing import Any
 
@@ -48,6 +49,7 @@ class Conversation:
         """An interrupt came for a prompt whose turn had not begun."""
 
     async def run(self) -> int:
+        gc.enable()
         self._signals.watch(self._interrupt)
         reading = asyncio.create_task(self._read())
         try:

@@ -1,6 +1,7 @@
 """`-p`: one turn, in text, json or stream-json."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -40,6 +41,7 @@ async def _answer(
 ) -> int:
     stdout = Stdout()
     async with Session(options) as session:
+        gc.enable()
         signals.watch(session.interrupt)
         ledger = Ledger(session.id, session.price, session.bounds)
         show = _writer(output, session, stdout, arguments)
