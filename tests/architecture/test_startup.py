@@ -24,7 +24,7 @@ subprocess, uuid, decimal, datetime, typing_extensions where it is installed).""
 USED = """
 detent
 detent.app approvers clock config desk inbox journal models options recorder surroundings wire
-detent.context bounds compact compact.local conversation project prompt tokens
+detent.context bounds conversation project prompt tokens
 detent.gate gate hooks modes paths patterns precious readonly rules shell suspects
 detent.host environment files groups local pipes processes
 detent.loop calls kit limits passage rest room stages step turn
