@@ -12,9 +12,9 @@ from detent.app.desk import DeskMaker
 from detent.app.inbox import Queue
 from detent.app.recorder import Recorder
 from detent.context.conversation import Conversation
-from detent.gate.gate import Gatekeeper, RuleSet
+from detent.gate.gate import Gatekeeper
 from detent.gate.hooks import HookSet
-from detent.gate.modes import Workspace
+from detent.gate.terms import RuleSet, Workspace
 from detent.loop.kit import Kit
 from detent.loop.turn import run_turn
 from detent.ports import Answer, BadArguments, Desk, Model, Question, Tool

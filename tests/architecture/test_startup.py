@@ -25,8 +25,8 @@ USED = """
 detent
 detent.app approvers clock config desk inbox journal models options recorder surroundings wire
 detent.context bounds conversation project prompt tokens
-detent.gate gate hooks modes paths patterns precious readonly rules shell suspects
-detent.host environment files groups local pipes processes
+detent.gate gate hooks paths terms
+detent.host environment files local
 detent.loop calls kit limits passage rest room stages step turn
 detent.models assemble catalog client failures protocols protocols.anthropic_messages \
 protocols.wire providers retry sse transport watch

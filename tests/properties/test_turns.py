@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detent.context.project import project
-from detent.gate.gate import RuleSet
 from detent.gate.rules import parse_rule
+from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
 from detent.models.retry import RetryPolicy, Try, with_retries
 from detent.ports import Desk

@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from detent.gate.modes import parse_mode
-from detent.gate.rules import parse_rule
+from detent.gate.terms import parse_mode
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
 
@@ -155,6 +154,8 @@ def _mode(permissions: Mapping[str, Any], name: str) -> str:
 
 def _rules(permissions: Mapping[str, Any], key: str, name: str) -> tuple[str, ...]:
     texts = _texts(permissions, key, name)
+    if texts:
+        from detent.gate.rules import parse_rule
     for text in texts:
         try:
             parse_rule(text, lambda tool: tool)

@@ -17,9 +17,8 @@ from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt
-from detent.gate.gate import Gatekeeper, RuleSet
-from detent.gate.modes import Workspace, parse_mode
-from detent.gate.rules import Rule, parse_rule
+from detent.gate.gate import Gatekeeper
+from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
 from detent.host.local import LocalHost
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
@@ -157,6 +156,10 @@ def _workspace_roots(cwd: str, further: tuple[str, ...]) -> tuple[str, ...]:
 
 def _rules(options: Options, settings: Settings) -> RuleSet:
     def parsed(*lists: tuple[str, ...]) -> tuple[Rule, ...]:
+        if not any(lists):
+            return ()
+        from detent.gate.rules import parse_rule
+
         return tuple(parse_rule(text, canonical_name) for texts in lists for text in texts)
 
     return RuleSet(

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.gate.hooks import (
@@ -15,28 +14,13 @@ from detent.gate.hooks import (
     Submitted,
     ask_hooks,
 )
-from detent.gate.modes import (
-    PLANNING,
-    Mode,
-    Workspace,
-    default_verdict,
-    is_harmless,
-    removes_too_much,
-)
-from detent.gate.precious import precious, redirects
-from detent.gate.rules import Place, Rule, allowing, might_restrict, parse_rule, restricting
+from detent.gate.terms import Mode, RuleSet, Workspace
 from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised, Stopped
 from detent.types.content import UserBlock, plain_text
-from detent.types.effects import Effect, Writes
+from detent.types.effects import Effect
 from detent.types.errors import BadInput, PromptBlocked
 from detent.types.outcomes import Failed, Outcome, Refused, text_of, with_context
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
-
-
-class RuleSet(Struct, frozen=True):
-    allow: tuple[Rule, ...] = ()
-    ask: tuple[Rule, ...] = ()
-    deny: tuple[Rule, ...] = ()
 
 
 class Gatekeeper:
@@ -60,52 +44,16 @@ class Gatekeeper:
         self._canonical = canonical
 
     def harmless(self, effects: tuple[Effect, ...]) -> bool:
+        from detent.gate.judging import is_harmless
+
         return is_harmless(effects, self._workspace)
 
     def judge(self, proposal: Proposal) -> Verdict:
-        """Deny, then ask, then allow, then the mode: pure, and the same for every caller."""
-        place = Place(self._workspace.cwd, self._workspace.home)
-        if rule := restricting(self._rules.deny, proposal, place):
-            return Deny(f"rule {rule.text}", f"The rule {rule.text} denies it.")
-        if rule := restricting(self._rules.ask, proposal, place):
-            return self._asking(Ask(f"rule {rule.text}", f"The rule {rule.text} asks first."))
-        if removes_too_much(proposal.effects, self._workspace):
-            return self._asking(Ask("critical removal", "It would delete too much."))
-        verdict = self._permitted(proposal, place)
-        restrictive = (*self._rules.deny, *self._rules.ask)
-        if isinstance(verdict, Allow) and (doubt := might_restrict(restrictive, proposal, place)):
-            return self._asking(Ask(f"rule {doubt.text}", f"The rule {doubt.text} might apply."))
-        return verdict
+        """Loaded with the first call: the first request need not wait for it."""
+        from detent.gate.judging import Judge
 
-    def _permitted(self, proposal: Proposal, place: Place) -> Verdict:
-        """An allow rule can only widen what the mode gives."""
-        rule = allowing(self._rules.allow, proposal, place, self._workspace.finds_harmless)
-        by_rule = self._by_rule(rule, proposal) if rule is not None else None
-        if isinstance(by_rule, Allow):
-            return by_rule
-        by_mode = self._by_mode(proposal)
-        return by_mode if by_rule is None or isinstance(by_mode, Allow) else by_rule
-
-    def _by_rule(self, rule: Rule, proposal: Proposal) -> Verdict:
-        writes = [effect.path for effect in proposal.effects if isinstance(effect, Writes)]
-        if self.mode == "plan" and (writes or redirects(proposal.effects)):
-            return Deny("mode plan", PLANNING)
-        if self.mode != "bypassPermissions" and (
-            reason := precious(proposal.effects, self._workspace)
-        ):
-            return self._asking(Ask("protected path", reason))
-        return Allow(f"rule {rule.text}")
-
-    def _by_mode(self, proposal: Proposal) -> Verdict:
-        verdicts = [default_verdict(e, self.mode, self._workspace) for e in proposal.effects]
-        verdict = strictest(Allow(f"mode {self.mode}"), *verdicts)
-        unsaved = not self._saved() and not self.harmless(proposal.effects)
-        if isinstance(verdict, Allow) and unsaved and self.mode != "bypassPermissions":
-            return self._asking(Ask("session not saved", "The session cannot be saved."))
-        return verdict
-
-    def _asking(self, verdict: Ask) -> Verdict:
-        return Deny(verdict.source, verdict.reason) if self.mode == "dontAsk" else verdict
+        judge = Judge(self._rules, self.mode, self._workspace, saved=self._saved())
+        return judge.verdict(proposal)
 
     async def admit(
         self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
@@ -169,6 +117,8 @@ class Gatekeeper:
 
     def _honour(self, text: str) -> None:
         """A rule that cannot be read permits nothing; the answer itself still counts."""
+        from detent.gate.rules import parse_rule
+
         try:
             added = parse_rule(text, self._canonical)
         except BadInput as error:

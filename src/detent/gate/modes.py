@@ -2,17 +2,15 @@
 
 import os
 import re
-from typing import Literal, get_args
 
-from detent.gate.paths import is_inside, is_protected, is_secret, is_special
+from detent.gate.paths import is_inside, is_protected, is_secret
 from detent.gate.readonly import is_read_only
 from detent.gate.shell import Command, prove, unwrapped
 from detent.gate.suspects import folders, runs_its_arguments, suspects, written
+from detent.gate.terms import Mode, Workspace
 from detent.types.effects import Asks, Connects, Effect, Reads, Runs, Spawns, Writes
-from detent.types.errors import BadInput
 from detent.types.verdicts import Allow, Ask, Deny, Verdict
 
-Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 PLANNING = "In plan mode nothing is written; present the plan instead."
 _FILE_COMMANDS = {"mkdir": "pv", "touch": "acm", "mv": "finv", "cp": "rRafinpv"}
 """With the flags that neither link nor name a further path."""
@@ -20,38 +18,8 @@ _FILE_COMMANDS = {"mkdir": "pv", "touch": "acm", "mv": "finv", "cp": "rRafinpv"}
 _ONLY_VARIABLES = r"\$\w+[/.*]*/[/.*]*(?:\$\w+[/.*]*)*"
 
 
-def parse_mode(text: str) -> Mode:
-    if text == "manual":
-        return "default"
-    for mode in get_args(Mode):
-        if mode == text:
-            return mode  # type: ignore[no-any-return]
-    raise BadInput(f"unknown permission mode {text!r}; known: {', '.join(get_args(Mode))}")
-
-
-class Workspace:
-    """The folders a session works in."""
-
-    def __init__(self, cwd: str, roots: tuple[str, ...], home: str) -> None:
-        self.cwd = cwd
-        self.roots = roots
-        self.home = home
-
-    def full(self, path: str) -> str:
-        return os.path.join(self.cwd, path)
-
-    def holds(self, path: str) -> bool:
-        return is_inside(self.full(path), self.roots)
-
-    def is_folder(self, path: str) -> bool:
-        return os.path.isdir(self.full(path))
-
-    def reads_freely(self, path: str) -> bool:
-        full = self.full(path)
-        return self.holds(full) and not is_secret(full) and not is_special(full)
-
-    def finds_harmless(self, command: Command) -> bool:
-        return is_read_only(unwrapped(command), self.reads_freely, self.is_folder)
+def finds_harmless(workspace: Workspace, command: Command) -> bool:
+    return is_read_only(unwrapped(command), workspace.reads_freely, workspace.is_folder)
 
 
 def is_harmless(effects: tuple[Effect, ...], workspace: Workspace) -> bool:
@@ -64,7 +32,7 @@ def _touches_nothing(effect: Effect, workspace: Workspace) -> bool:
             return workspace.reads_freely(path)
         case Runs(command=text):
             proven = prove(text)
-            return proven is not None and all(map(workspace.finds_harmless, proven))
+            return proven is not None and all(finds_harmless(workspace, each) for each in proven)
         case _:
             return False
 
@@ -119,7 +87,7 @@ def _only_moves_files(commands: tuple[Command, ...], workspace: Workspace) -> bo
         words = [workspace.full(word) for word in command[1:] if not word.startswith("-")]
         if any(is_inside(word, made) for word in words):
             return False
-        if not workspace.finds_harmless(command) and not _moves_files(command, workspace):
+        if not finds_harmless(workspace, command) and not _moves_files(command, workspace):
             return False
         if command[0] in ("mv", "cp"):
             made += map(os.path.realpath, words)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from detent.gate.modes import Workspace
+from detent.gate.modes import finds_harmless
 from detent.gate.paths import is_protected, is_special
 from detent.gate.shell import prove
 from detent.gate.suspects import mentioned, placed, written
+from detent.gate.terms import Workspace
 from detent.types.effects import Effect, Reads, Runs, Writes
 
 
@@ -47,7 +48,7 @@ def _harmless_words(text: str, workspace: Workspace) -> frozenset[str]:
     """Words of commands that only read: looking at a protected place changes nothing."""
     words: dict[bool, set[str]] = {True: set(), False: set()}
     for command in prove(text) or ():
-        words[workspace.finds_harmless(command)].update(command)
+        words[finds_harmless(workspace, command)].update(command)
     return frozenset(words[True] - words[False])
 
 

@@ -25,6 +25,7 @@ from detent.gate.suspects import (
     suspects,
     written,
 )
+from detent.gate.terms import Rule
 from detent.ports import Proposal
 from detent.types.effects import Connects, Effect, Reads, Runs, Writes
 from detent.types.errors import BadInput
@@ -37,13 +38,6 @@ _UNSETTLING = frozenset(
      "shopt", "alias", "hash", "enable", "unset", "read", "ln", "mv", "cp"}
 )  # fmt: skip
 """After these a name may lead elsewhere, or a program be another one."""
-
-
-class Rule(Struct, frozen=True):
-    tool: str
-    what: str
-    text: str
-    """As the user wrote it, for telling which rule decided."""
 
 
 class Place(Struct, frozen=True):

@@ -8,7 +8,6 @@ from itertools import islice
 
 from detent.host.environment import child_environment
 from detent.host.files import file_facts, read_file, walk_files, write_file
-from detent.host.processes import run_process
 from detent.ports import FileFacts, Finished
 
 BATCH = 1_000
@@ -73,6 +72,8 @@ class LocalHost:
         env: Mapping[str, str] | None = None,
     ) -> Finished:
         """`env` comes on top of the child environment. Raises OSError when nothing could start."""
+        from detent.host.processes import run_process
+
         return await run_process(
             argv,
             cwd=cwd,

@@ -9,7 +9,7 @@ from detent.app.models import bounds_of
 from detent.app.options import Options
 from detent.app.recorder import to_nobody
 from detent.app.wire import Engine, assemble
-from detent.gate.modes import parse_mode
+from detent.gate.terms import parse_mode
 from detent.loop.turn import run_turn
 from detent.sdk.channel import Channel
 from detent.sdk.summary import TurnSummary, summarise

@@ -1,5 +1,6 @@
 """The one place that turns our types into bytes and back."""
 
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +12,16 @@ T = TypeVar("T")
 
 encode = msgspec.json.Encoder().encode
 decode_any = msgspec.json.Decoder().decode
-decode_entry = msgspec.json.Decoder(Entry).decode
+
+
+@cache
+def _entry_decoder() -> msgspec.json.Decoder[Entry]:
+    """Made when a log is first read: a new session need not wait for it."""
+    return msgspec.json.Decoder(Entry)
+
+
+def decode_entry(data: bytes) -> Entry:
+    return _entry_decoder().decode(data)
 
 
 def decode_as(data: bytes | str, kind: type[T]) -> T:

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detent.gate.gate import Gatekeeper, RuleSet
-from detent.gate.modes import Mode, Workspace
+from detent.gate.gate import Gatekeeper
 from detent.gate.rules import Rule, parse_rule
+from detent.gate.terms import Mode, RuleSet, Workspace
 from detent.ports import Proposal
 from detent.tools.registry import canonical_name
 from detent.types.content import Call

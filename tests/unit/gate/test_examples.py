@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from detent.gate.gate import Gatekeeper, RuleSet
-from detent.gate.modes import Mode, Workspace
+from detent.gate.gate import Gatekeeper
 from detent.gate.rules import parse_rule
+from detent.gate.terms import Mode, RuleSet, Workspace
 from detent.ports import Proposal
 from detent.tools.registry import Registry, canonical_name
 from detent.types.content import Call

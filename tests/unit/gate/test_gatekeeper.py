@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from detent.gate.gate import Gatekeeper, RuleSet
+from detent.gate.gate import Gatekeeper
 from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet, Stopping, Submitted
-from detent.gate.modes import Workspace, narrow_rules, parse_mode
+from detent.gate.modes import narrow_rules
 from detent.gate.rules import parse_rule
+from detent.gate.terms import RuleSet, Workspace, parse_mode
 from detent.ports import Admitted, Answer, Proposal, Question
 from detent.tools.registry import canonical_name
 from detent.types.content import Call, Text

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from detent.gate.gate import RuleSet
 from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet
 from detent.gate.rules import parse_rule
+from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
 from detent.models.retry import RetryPolicy, Try, with_retries
 from detent.ports import Answer, BadArguments, Desk

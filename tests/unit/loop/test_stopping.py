@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from detent.gate.gate import RuleSet
 from detent.gate.hooks import BeforeCall, HookAnswer, HookSet
 from detent.gate.rules import parse_rule
+from detent.gate.terms import RuleSet
 from detent.ports import Answer, Desk
 from detent.testing.script import call, fault, reply, say
 from detent.testing.scripted_model import ScriptedModel

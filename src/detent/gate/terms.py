@@ -1,0 +1,55 @@
+"""The terms of a session, as data: its mode, its folders, its rules."""
+
+import os
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from detent.gate.paths import is_inside, is_secret, is_special
+from detent.types.errors import BadInput
+
+Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+
+
+def parse_mode(text: str) -> Mode:
+    if text == "manual":
+        return "default"
+    for mode in get_args(Mode):
+        if mode == text:
+            return mode  # type: ignore[no-any-return]
+    raise BadInput(f"unknown permission mode {text!r}; known: {', '.join(get_args(Mode))}")
+
+
+class Rule(Struct, frozen=True):
+    tool: str
+    what: str
+    text: str
+    """As the user wrote it, for telling which rule decided."""
+
+
+class RuleSet(Struct, frozen=True):
+    allow: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+
+
+class Workspace:
+    """The folders a session works in."""
+
+    def __init__(self, cwd: str, roots: tuple[str, ...], home: str) -> None:
+        self.cwd = cwd
+        self.roots = roots
+        self.home = home
+
+    def full(self, path: str) -> str:
+        return os.path.join(self.cwd, path)
+
+    def holds(self, path: str) -> bool:
+        return is_inside(self.full(path), self.roots)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(self.full(path))
+
+    def reads_freely(self, path: str) -> bool:
+        full = self.full(path)
+        return self.holds(full) and not is_secret(full) and not is_special(full)
