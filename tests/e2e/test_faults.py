@@ -280,3 +280,10 @@ def test_delays_that_are_none_are_named(runner: Runner, value: str) -> None:
     ran = runner.prompt("hi", "--settings", f'{{"retryDelays": {value}}}', output="text")
     assert ran.code == 2
     assert "retryDelays" in ran.stderr
+
+
+def test_the_longest_wait_is_a_setting(runner: Runner) -> None:
+    runner.serve(fault(429, retry_after="50"), "ok")
+    ran = runner.frames("hi", "--settings", '{"retryLongestWait": 0}')
+    assert ran.code == 0
+    assert [f["retry_delay_ms"] for f in ran.of("system", "api_retry")] == [0]
