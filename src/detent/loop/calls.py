@@ -28,8 +28,13 @@ class Slot:
         self.done = asyncio.Event()
         self.started = False
         self.ended = False
+        self.begun: float | None = None
         self.outcome: Outcome | None = None
         self.task: asyncio.Task[None] | None = None
+
+    def ran_for(self, now: float) -> int:
+        """Milliseconds of the call itself, without its waiting for others."""
+        return 0 if self.begun is None else round((now - self.begun) * 1000)
 
 
 class CallRunner:
@@ -124,13 +129,12 @@ class CallRunner:
         return self._kit.clock.new_id("call")
 
     async def _run(self, slot: Slot, earlier: list[Slot]) -> None:
-        begun = self._kit.clock.elapsed()
         try:
             outcome = slot.outcome or await self._whatever_comes(slot, earlier)
-            await self._end(slot, outcome, begun)
+            await self._end(slot, outcome)
         except asyncio.CancelledError:
             if slot.started and not slot.ended:
-                await self._end(slot, Cut(self._cut), begun)
+                await self._end(slot, Cut(self._cut))
             raise
         finally:
             slot.prepared.set()
@@ -175,11 +179,12 @@ class CallRunner:
             )
         )
         kit.trace("Execute", proposal.tool)
+        slot.begun = kit.clock.elapsed()
         outcome = await slot.passage.perform(prepared)
         self.stop = self.stop or slot.passage.stop
         return outcome
 
-    async def _end(self, slot: Slot, outcome: Outcome, begun: float) -> None:
+    async def _end(self, slot: Slot, outcome: Outcome) -> None:
         slot.outcome, slot.ended = bounded(outcome), True
         self._kit.trace("Result", slot.call.name)
         await self._kit.emit(
@@ -187,7 +192,7 @@ class CallRunner:
                 call_id=slot.call.id,
                 name=slot.call.name,
                 outcome=slot.outcome,
-                ms=round((self._kit.clock.elapsed() - begun) * 1000),
+                ms=slot.ran_for(self._kit.clock.elapsed()),
                 seen=dict(slot.passage.seen),
             )
         )

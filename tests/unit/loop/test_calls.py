@@ -625,3 +625,17 @@ def test_a_lost_call_is_told_also_when_the_turn_ends_without_an_answer(how: str)
     asyncio.run(main())
     assert len(b.of(CallEnded)) == 1
     assert "echo 7" in repr(b.model.requests[-1].messages)  # type: ignore[attr-defined]
+
+
+def test_the_time_of_a_call_is_its_own() -> None:
+    async def slow(args: dict[str, Any], desk: Desk) -> str:
+        await b.clock.sleep(args["n"])
+        return "ran"
+
+    b = bench(
+        reply(call("act", n=2), call("act", n=3)),
+        "done",
+        tools=[BenchTool("act", slow, effects=WRITES)],
+    )
+    b.run()
+    assert [e.ms for e in b.of(CallEnded)] == [2_000, 3_000], "without waiting for the other"

@@ -3,7 +3,7 @@
 from detent.types.events import Reason
 
 ERROR, USAGE, REFUSED, LIMIT, INCOMPLETE, UNAVAILABLE = 1, 2, 3, 4, 5, 7
-INTERRUPTED, TERMINATED, READER_GONE = 130, 143, 141
+HUNG_UP, INTERRUPTED, READER_GONE, TERMINATED = 129, 130, 141, 143
 
 _CODES: dict[Reason, int] = {
     "end_turn": 0,

@@ -4,8 +4,9 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 
-from detent.surfaces.headless.exit_codes import INTERRUPTED, TERMINATED
+from detent.surfaces.headless.exit_codes import HUNG_UP, INTERRUPTED, TERMINATED
 
 LAST_MOMENT = 2.0
 """Seconds after the second signal: enough to end a command that does not want to."""
@@ -20,12 +21,11 @@ class Signals:
         self._on_stop: Callable[[], bool] = lambda: False
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        for number, code in (
-            (signal.SIGINT, INTERRUPTED),
-            (signal.SIGTERM, TERMINATED),
-            (signal.SIGHUP, 129),
-        ):
-            loop.add_signal_handler(number, self._arrived, code)
+        for name, code in (("SIGINT", INTERRUPTED), ("SIGTERM", TERMINATED), ("SIGHUP", HUNG_UP)):
+            number = getattr(signal, name, None)  # Windows knows no SIGHUP
+            if number is not None:
+                with suppress(NotImplementedError):  # nor handlers of the loop
+                    loop.add_signal_handler(number, self._arrived, code)
 
     def watch(self, stop: Callable[[], bool]) -> None:
         """`stop` ends the running turn and tells whether there was one."""
