@@ -29,6 +29,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> "Any":
     if name in _HOMES:
         from importlib import import_module

@@ -18,6 +18,7 @@ from detent.app.surroundings import look_around
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt
 from detent.gate.gate import Gatekeeper
+from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
 from detent.host.local import LocalHost
 from detent.loop.kit import Kit
@@ -222,4 +223,5 @@ def _for_tools(environ: Mapping[str, str]) -> dict[str, str]:
         "BASH_DEFAULT_TIMEOUT_MS": "bash_default_timeout_ms",
         "BASH_MAX_TIMEOUT_MS": "bash_max_timeout_ms",
     }
-    return {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}
+    given = {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}
+    return {**given, "search_excludes": "\n".join(SECRET_GLOBS)}

@@ -67,6 +67,8 @@ def _on_write(path: str, mode: Mode, workspace: Workspace) -> Verdict:
         return Deny(source, PLANNING)
     if mode == "acceptEdits" and workspace.holds(path) and not is_protected(path):
         return Allow(source)
+    if is_protected(path):
+        return Ask(source, f"{path} decides what runs later: no rule permits writing it silently.")
     return Ask(source, f"Writing {path} needs permission.", _edit_rules(path, workspace))
 
 
@@ -77,7 +79,10 @@ def _on_command(text: str, mode: Mode, workspace: Workspace) -> Verdict:
     proven = prove(text)
     if mode == "acceptEdits" and proven and _only_moves_files(proven, workspace):
         return Allow(source)
-    return Ask(source, "Running this command needs permission.", narrow_rules(text))
+    reason = "Running this command needs permission."
+    if proven is None:
+        reason += " Parts of it (expansions, globs, redirections) are not understood."
+    return Ask(source, reason, narrow_rules(text))
 
 
 def _only_moves_files(commands: tuple[Command, ...], workspace: Workspace) -> bool:

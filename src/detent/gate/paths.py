@@ -9,6 +9,13 @@ _SECRET_NAMES = frozenset(
      "id_ed25519", ".git-credentials"}
 )  # fmt: skip
 _SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore")
+SECRET_GLOBS = (
+    *sorted(_SECRET_NAMES),
+    *(f"*{ending}" for ending in _SECRET_ENDINGS),
+    ".env",
+    *(f".env.{stage}" for stage in ("local", "dev*", "prod*", "stag*", "test*")),
+)
+"""The same for searches, which leave such files out."""
 _HARMLESS_ENV = (".env.example", ".env.sample", ".env.template")
 _PROTECTED_FOLDERS = frozenset(
     {".git", ".claude", ".detent", ".vscode", ".idea", ".husky", ".devcontainer", ".githooks",

@@ -10,6 +10,7 @@ import asyncio
 from detent.context.bounds import bounded
 from detent.loop.kit import Kit
 from detent.loop.passage import Passage, Prepared
+from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.events import CallEnded, CallStarted, Reminded
 from detent.types.outcomes import Cut, Failed, Outcome, text_of
@@ -38,8 +39,10 @@ class Slot:
 
 
 class CallRunner:
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, *, closed: str = "") -> None:
+        """`closed` says why no call may run at all."""
         self._kit = kit
+        self._closed = closed
         self._slots: dict[int, Slot] = {}
         """By the position of the call's block in the answer."""
         self._orphans: list[Slot] = []
@@ -57,10 +60,13 @@ class CallRunner:
         """Nothing outlives the step: what still runs is cancelled and waited for."""
         if kind is not None and kind is not asyncio.CancelledError:
             self._cut = "stopped: the model failed meanwhile"
-        for task in self._tasks:
-            task.cancel()
+        self.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._tell_orphans()
+
+    def cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
 
     def begin(self, index: int, call: Call) -> None:
         """A whole call has arrived. One that already ran for a lost answer is not run again."""
@@ -74,7 +80,9 @@ class CallRunner:
         slot = Slot(self._kit, Call(self._fresh_id(call.id), call.name, call.arguments), call.id)
         twin = any(_same(call, s.call) and call.id == s.sent for s in self._slots.values())
         self._slots[index] = slot
-        if twin and call.id:
+        if self._closed:
+            slot.outcome = Cut(self._closed)
+        elif twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
         slot.task = asyncio.create_task(self._run(slot, earlier))
         self._tasks.append(slot.task)
@@ -83,7 +91,7 @@ class CallRunner:
         """The answer so far is void: what has not started never will, what has can be claimed."""
         for slot in self._slots.values():
             if slot.started:
-                self._orphans.append(slot)
+                self._orphans += [] if slot in self._orphans else [slot]
             elif slot.task is not None:
                 slot.task.cancel()
         self._slots = {}
@@ -185,7 +193,7 @@ class CallRunner:
         return outcome
 
     async def _end(self, slot: Slot, outcome: Outcome) -> None:
-        slot.outcome, slot.ended = bounded(outcome), True
+        slot.outcome, slot.ended = _recordable(bounded(outcome)), True
         self._kit.trace("Result", slot.call.name)
         await self._kit.emit(
             CallEnded(
@@ -196,6 +204,16 @@ class CallRunner:
                 seen=dict(slot.passage.seen),
             )
         )
+
+
+def _recordable(outcome: Outcome) -> Outcome:
+    """What cannot be written into the log cannot be told to the model either."""
+    try:
+        encode(outcome)
+    except (TypeError, ValueError, OverflowError) as error:
+        text = text_of(outcome).encode("utf-8", "replace").decode()
+        return Failed(f"The result cannot be recorded ({type(error).__name__}): {text}")
+    return outcome
 
 
 def _too_late() -> Outcome:

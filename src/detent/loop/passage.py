@@ -93,7 +93,7 @@ class Passage:
         tool, name = prepared.tool, prepared.proposal.tool
         try:
             async with asyncio.timeout(tool.timeout) as limit:
-                return _recordable(await tool.run(prepared.args, self._desk(name)))
+                return await tool.run(prepared.args, self._desk(name))
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 return Cut(f"timed out after {tool.timeout:g} s")
@@ -127,17 +127,11 @@ class Asking:
         return answer
 
 
-def _recordable(outcome: Outcome) -> Outcome:
-    """What cannot be written into the log cannot be told to the model either."""
-    encode(outcome)
-    return outcome
-
-
 def _as_object(arguments: str) -> dict[str, Any]:
     """What rules and hooks look at; a tool of its own making may take any text."""
     try:
         given = decode_any(arguments) if arguments.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         given = None
     return given if isinstance(given, dict) else {"input": arguments}
 

@@ -20,7 +20,8 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
     kit.trace("System", "")
     tools = () if tally.wrapping_up else kit.toolbox.specs()
     request = Request(kit.system, messages, tools, tally.max_output)
-    async with CallRunner(kit) as runner:
+    spent = "not run: the budget is spent" if tally.wrapping_up else ""
+    async with CallRunner(kit, closed=spent) as runner:
         reply = await sample(kit, tally, request, runner)
         tally.calls += await runner.finish()
         return reply, runner.stop
@@ -34,6 +35,7 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
     try:
         reply = await kit.model.stream(request, listener)
     except asyncio.CancelledError:
+        runner.cancel()  # at once: what is written below may have to wait for the reader
         if partial := listener.partial():
             shown = Reply(partial, "cancelled", Usage(), kit.model.name)
             await keep(kit, tally, shown, count(kit, tally, shown, begun))

@@ -28,10 +28,12 @@ async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt
     """Why the turn came to rest, whatever brought it there but a cancellation."""
     before = kit.conversation.last_seq
     try:
-        await take_prompt(kit, content, tally)
-        async with asyncio.timeout(kit.limits.seconds):
+        async with asyncio.timeout(kit.limits.seconds) as limit:
+            await take_prompt(kit, content, tally)
             return await converse(kit, tally)
     except TimeoutError:
+        if not limit.expired():
+            raise
         return Halt("budget_exceeded", f"Time is up: {kit.limits.seconds:g} seconds.")
     except PromptBlocked as blocked_by_hook:
         await kit.emit(Rewound(to=before))
@@ -44,6 +46,7 @@ async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) ->
     """Recorded before the model or a hook sees it: a crash loses nothing that was typed."""
     kit.trace("Message", "")
     await kit.emit(Prompted(turn=tally.turn, content=content))
+    await take_steering(kit, tally)  # what an interrupted turn did not come to hear
     if added := await kit.gate.prompted(content):
         await kit.emit(Reminded(text=added, source="prompt hook"))
 

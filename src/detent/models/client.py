@@ -82,7 +82,7 @@ class HttpModel:
             raise ModelFailure("network", str(error)) from None
         except TimeoutError:
             raise ModelFailure("timeout", "the model cannot be reached") from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # some host names cannot even be encoded
             raise ModelFailure("network", f"cannot reach the model: {error}") from None
 
     async def _receive(

@@ -150,6 +150,7 @@ class Session:
         return True
 
     async def aclose(self) -> None:
+        self._interrupted = True  # nobody cancelled the reader: its iterator just ends
         if self._channel is not None:
             self._channel.close()  # whoever waits for a reader need not any longer
         if self._task is not None:

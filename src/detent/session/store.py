@@ -10,7 +10,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from detent.session.log import read_log
-from detent.types.content import plain_text
+from detent.types.content import Text
 from detent.types.events import Opened, Prompted, TurnEnded
 
 
@@ -74,9 +74,15 @@ def read_card(path: str) -> SessionCard | None:
     if opened is None:
         return None
     prompts = [entry for entry in entries if isinstance(entry, Prompted)]
-    title = " ".join(plain_text(prompts[0].content).split())[:80] if prompts else ""
+    title = _title(prompts[0]) if prompts else ""
     turns = sum(isinstance(entry, TurnEnded) for entry in entries)
     return SessionCard(opened.session, path, opened.cwd, _modified(path), title, turns)
+
+
+def _title(prompt: Prompted) -> str:
+    """The instruction; what was piped in stands before it."""
+    texts = [block.text for block in prompt.content if isinstance(block, Text)]
+    return " ".join(texts[-1].split())[:80] if texts else ""
 
 
 def slug(cwd: str) -> str:

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from detent.ports import Desk
+from detent.tools.excludes import excludes
 from detent.tools.findings import LINE_WIDTH, Findings, GrepArgs, Row
 from detent.tools.truncate import Kept
 
@@ -26,10 +27,13 @@ class _Collected(Struct):
 
 async def search(program: str, args: GrepArgs, where: str, desk: Desk) -> Findings:
     output, errors = _Collected(bytearray()), Kept()
+    facts = await desk.host.facts(where)
+    # A file named by itself was judged by itself; a folder must not give away what is in it.
+    hidden = [f"--glob=!{glob}" for glob in excludes(desk)] if facts and facts.is_dir else []
     note, exit_code = "", 0
     try:
         finished = await desk.host.run(
-            [program, *_options(args), "-e", args.pattern, "--", where],
+            [program, *_options(args), *hidden, "-e", args.pattern, "--", where],
             cwd=desk.cwd,
             timeout=TIMEOUT,
             output=output.feed,

@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 
 from detent.ports import Desk
+from detent.tools.excludes import excludes, is_excluded
 from detent.tools.findings import LINE_WIDTH, Findings, GrepArgs, Row
 from detent.tools.paths import absolute, shown
 from detent.tools.patterns import matcher
@@ -67,6 +68,7 @@ async def _candidates(args: GrepArgs, root: str, desk: Desk) -> AsyncIterator[st
     wanted = matcher(pattern.removeprefix("/")).fullmatch
     endings = tuple(f".{ending}" for ending in TYPES.get(args.type, "").split())
     skip = len(root.rstrip("/")) + 1
+    hidden = excludes(desk)
     found = [
         facts.path
         async for facts in desk.host.walk(root)
@@ -74,6 +76,7 @@ async def _candidates(args: GrepArgs, root: str, desk: Desk) -> AsyncIterator[st
         and facts.size <= LARGEST
         and wanted(facts.path[skip:])
         and (not endings or facts.path.endswith(endings))
+        and not is_excluded(facts.path, hidden)
     ]
     for path in sorted(found):
         yield path

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from detent.gate.hooks import BeforeCall, HookAnswer, HookSet
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
+from detent.loop.limits import Limits
 from detent.ports import Answer, Desk
+from detent.session.log import FileLog, read_log
 from detent.testing.script import call, fault, reply, say
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Text
@@ -118,3 +123,69 @@ def test_a_result_that_cannot_be_recorded_is_a_failed_call() -> None:
     assert b.run().reason == "end_turn"
     assert all(isinstance(e.outcome, Failed) for e in b.of(CallEnded))
     assert all(error for _, _, error in results(b.model.requests[1].messages))  # type: ignore[attr-defined]
+
+
+def test_an_error_that_cannot_be_written_is_still_an_end(tmp_path: Path) -> None:
+    async def broken(args: dict[str, Any], desk: Desk) -> str:
+        raise ValueError("cannot read \udcff")
+
+    b = bench(reply(call("act")), "ok", tools=[BenchTool("act", broken)])
+    log = FileLog(str(tmp_path / "s" / "log.jsonl"), b.clock.now)
+    b.recorder._log = log
+    b.run()
+    assert len(b.of(CallEnded)) == 1
+    assert any(isinstance(entry, CallEnded) for entry in read_log(log.path).entries)
+    log.close()
+
+
+def test_the_last_word_runs_no_tools() -> None:
+    ran: list[str] = []
+    b = bench(
+        reply(call("act", n="1")),
+        reply(call("act", n="2")),
+        "unheard",
+        tools=[recorder(ran)],
+        limits=Limits(calls=1, wrap_up=True),
+    )
+    assert b.run().reason == "budget_exceeded"
+    assert ran == ["1"]
+    assert len(b.of(CallEnded)) == 2
+
+
+def test_a_lost_call_is_told_once_however_often_its_answer_is_lost() -> None:
+    ran: list[str] = []
+    cut = fault(cut_after=20)
+    lost = reply(call("act", n="1"), say(*["."] * 30), fault=cut)
+
+    class LosesTwo(ScriptedModel):
+        async def stream(self, request: Request, deltas: Any) -> Reply:
+            for _ in range(2):
+                try:
+                    await super().stream(request, deltas)
+                except Exception as error:
+                    await asyncio.sleep(0)
+                    await deltas(Discarded(str(error)))
+            return await super().stream(request, deltas)
+
+    b = Bench(LosesTwo(lost, lost, "plain"), recorder(ran))
+    assert b.run().reason == "end_turn"
+    assert ran == ["1"]
+    assert len(b.of(Reminded)) == 1
+
+
+def test_what_an_interrupted_turn_did_not_hear_is_heard_first_in_the_next() -> None:
+    b = bench("answer", "more")
+    b.inbox.put((Text("also this"),))
+    assert b.run().reason == "end_turn"
+    (request, *_) = b.model.requests  # type: ignore[attr-defined]
+    assert "also this" in str(request.messages)
+    assert len(b.model.requests) == 1  # type: ignore[attr-defined]
+
+
+def test_a_timeout_of_the_models_own_is_not_our_limit() -> None:
+    class Slow(ScriptedModel):
+        async def stream(self, request: Request, deltas: Any) -> Reply:
+            raise TimeoutError("mine")
+
+    with pytest.raises(TimeoutError, match="mine"):
+        Bench(Slow("x")).run()

@@ -17,7 +17,8 @@ Flags (--x y and --x=y):
 
 EXIT_CODES = """
 Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of permission · 4 budget or
-turn limit · 5 incomplete · 7 model unavailable · 130 interrupted · 143 terminated
+turn limit · 5 incomplete · 7 model unavailable · 129 hung up · 130 interrupted · 141 nobody reads
+the output · 143 terminated
 """
 
 

@@ -81,7 +81,12 @@ def subcommand(words: tuple[str, ...], cwd: str) -> int | None:
     if name == "version":
         print(f"detent {VERSION}")
         return 0
-    if name in LATER_SUBCOMMANDS and len(words) == 1:
+    if name == "help":
+        from detent.surfaces.cli.help import help_text
+
+        print(help_text(), end="")
+        return 0
+    if name in LATER_SUBCOMMANDS:
         from detent.types.errors import BadInput
 
         raise BadInput(f"`detent {name}` is not part of this version")

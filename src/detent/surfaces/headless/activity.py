@@ -44,8 +44,9 @@ def tell_activity(event: Event) -> None:
             say(f"  {_mark(outcome)} {name} · {ms} ms · {_came_to(outcome)}"[:WIDTH])
         case Retrying(attempt=attempt, of=of, delay=delay, error=error):
             say(f"  ↻ retry {attempt}/{of} in {delay:g} s: {error}")
-        case Asked(name=name, reason=reason):
-            say(f"  ? {name}: {reason}")
+        case Asked(name=name, arguments=arguments, reason=reason):
+            say(f"  ? {name} {_gist(arguments)}"[:WIDTH])
+            say(f"    {reason}")
         case Answered(allowed=allowed):
             say("    allowed" if allowed else "    not allowed")
         case _:

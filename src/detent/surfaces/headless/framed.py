@@ -142,7 +142,7 @@ class Conversation:
             frame = decode_any(line)
             if not isinstance(frame, dict):
                 raise ValueError("not an object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             tell(f"a line on stdin is not a frame and was passed over: {error}")
             return
         await self._dispatch(frame)

@@ -211,7 +211,7 @@ def input_object(arguments: str) -> Any:
     """Arguments as clients want them: an object, also when the model wrote none."""
     try:
         value = decode_any(arguments) if arguments.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"invalid_arguments": arguments}
     return value if isinstance(value, dict) else {"invalid_arguments": arguments}
 

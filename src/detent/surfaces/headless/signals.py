@@ -9,7 +9,7 @@ from contextlib import suppress
 from detent.surfaces.headless.exit_codes import HUNG_UP, INTERRUPTED, TERMINATED
 
 LAST_MOMENT = 2.0
-"""Seconds after the second signal: enough to end a command that does not want to."""
+"""Seconds to end: enough for a command that does not want to."""
 
 
 class Signals:
@@ -40,5 +40,10 @@ class Signals:
             asyncio.get_running_loop().call_later(LAST_MOMENT, os._exit, code)
             return
         self.code = code
-        if not self._on_stop() and self._task is not None:
+        if self._task is None:
+            return
+        if self._on_stop():
+            # The turn ends by itself, unless nobody takes what it has to say.
+            asyncio.get_running_loop().call_later(LAST_MOMENT, self._task.cancel)
+        else:
             self._task.cancel()

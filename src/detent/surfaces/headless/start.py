@@ -39,7 +39,8 @@ def start(arguments: Arguments) -> int:
 
         options = replace(options, approver=approver_for(arguments))
         job = answer(options, prompt, output, arguments)
-    return _run(lambda: asyncio.run(job), output)
+    # Never closed: that would wait for threads, and the process ends here without any of them.
+    return _run(lambda: asyncio.Runner().run(job), output)
 
 
 def prompt_of(arguments: Arguments) -> tuple[Text, ...]:
@@ -48,7 +49,7 @@ def prompt_of(arguments: Arguments) -> tuple[Text, ...]:
     asks_on_stdin = arguments.value("--on-ask") == "stdio"
     context = "" if asks_on_stdin else read_context(bool(prompt.strip()), tell)
     if not prompt.strip() and not context.strip():
-        raise BadInput("the prompt is empty")
+        raise BadInput('the prompt is empty; try: detent -p "…" (detent --help)')
     if not context.strip():
         return (Text(prompt),)
     if not prompt.strip():

@@ -68,10 +68,15 @@ class Lines:
         return await self._queue.get()
 
     def _read(self) -> None:
-        with open(0, "rb", closefd=False) as stream:
-            for line in stream:
-                self._put(line)
-        self._put(None)
+        """Whatever happens, the end is told: somebody waits for it."""
+        try:
+            with open(0, "rb", closefd=False) as stream:
+                for line in stream:
+                    self._put(line)
+        except OSError:
+            pass  # nothing can be read: that is the end as well
+        finally:
+            self._put(None)
 
     def _put(self, line: bytes | None) -> None:
         with suppress(RuntimeError):  # the loop has ended; nobody waits for this line

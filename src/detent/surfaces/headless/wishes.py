@@ -55,6 +55,8 @@ def with_trace(options: Options, write: Any) -> Options:
 def _session(arguments: Arguments) -> dict[str, Any]:
     """`--resume` without an id means the newest, as `--continue` does."""
     wanted = arguments.values.get("--resume")
+    if arguments.on("--fork-session") and wanted is None and not arguments.on("--continue"):
+        raise BadInput("--fork-session goes with --continue or --resume")
     return {
         "resume": wanted or "",
         "continue_newest": arguments.on("--continue") or wanted == "",
