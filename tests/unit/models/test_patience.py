@@ -41,10 +41,10 @@ ASKED = Request((), [User((Text("hi"),))])
 def test_a_slow_reader_does_not_spend_the_time_of_the_request() -> None:
     async def main() -> str:
         async with ScriptedServer(reply(say("a", "b"), gap=0.01)) as server:
-            one = model(server.url, request=0.4, idle=0.4)
+            one = model(server.url, request=1.5, idle=1.5)
 
             async def slow(delta: Any) -> None:
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(1.0)
 
             answer = await one.stream(ASKED, slow)
             await one.aclose()
