@@ -23,7 +23,8 @@ subprocess, uuid, decimal, datetime, typing_extensions where it is installed).""
 
 USED = """
 detent
-detent.app approvers clock config desk inbox journal models options recorder surroundings wire
+detent.app approvers clock config desk inbox journal models options places recorder \
+surroundings wire
 detent.context bounds conversation project prompt tokens
 detent.gate gate hooks paths terms
 detent.host environment files local

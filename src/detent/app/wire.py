@@ -13,6 +13,7 @@ from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
 from detent.app.models import open_model, price_of
 from detent.app.options import Options
+from detent.app.places import detent_home, user_home
 from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
 from detent.context.conversation import Conversation
@@ -76,9 +77,8 @@ class Engine:
 def assemble(options: Options) -> Engine:
     environ = os.environ if options.environ is None else options.environ
     cwd = working_folder(options.cwd)
-    user_home = environ.get("HOME", os.path.expanduser("~"))
-    home = environ.get("DETENT_HOME") or os.path.join(user_home, ".detent")
-    sources = load_sources(cwd, home, user_home, options.setting_sources, options.settings)
+    own, home = user_home(environ), detent_home(environ)
+    sources = load_sources(cwd, home, own, options.setting_sources, options.settings)
     settings = merge(sources, trusted=options.trust)
     clock = options.clock or SystemClock()
     rules = _rules(options, settings)
@@ -95,7 +95,7 @@ def assemble(options: Options) -> Engine:
     recorder = Recorder(journal.log, conversation, options.observers)
     roots = _workspace_roots(cwd, (*options.add_dirs, *settings.directories))
     gate = Gatekeeper(
-        Workspace(cwd, roots, user_home),
+        Workspace(cwd, roots, own),
         mode=mode,
         rules=rules,
         hooks=options.hooks,

@@ -15,7 +15,7 @@ from detent.ports import (
     Stopped,
     Tool,
 )
-from detent.types.codec import decode_any, encode
+from detent.types.codec import arguments_object, encode
 from detent.types.content import Call
 from detent.types.events import Answered, Asked, Progress
 from detent.types.outcomes import Cut, Failed, Outcome, Refused, with_context
@@ -129,11 +129,8 @@ class Asking:
 
 def _as_object(arguments: str) -> dict[str, Any]:
     """What rules and hooks look at; a tool of its own making may take any text."""
-    try:
-        given = decode_any(arguments) if arguments.strip() else {}
-    except (ValueError, RecursionError):
-        given = None
-    return given if isinstance(given, dict) else {"input": arguments}
+    given = arguments_object(arguments)
+    return {"input": arguments} if given is None else given
 
 
 def _with_arguments(call: Call, arguments: dict[str, Any]) -> Call:

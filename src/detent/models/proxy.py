@@ -8,15 +8,10 @@ from urllib.parse import unquote, urlsplit
 from detent.models.transport import Exchange, Origin
 
 
-class Tunnelled(Exchange):
-    through_proxy = False
-
-
 class Forwarded(Exchange):
     """Plain http through a proxy: the request line carries the whole address."""
 
     through_proxy = True
-    credentials = ""
 
 
 class _Connecting(asyncio.Protocol):
@@ -39,9 +34,7 @@ class _Connecting(asyncio.Protocol):
             self.answer.set_exception(exc or ConnectionError("the proxy closed the connection"))
 
 
-async def connect_through(
-    proxy: str, origin: Origin, tls: Any, make: type[Exchange] = Exchange
-) -> Exchange:
+async def connect_through(proxy: str, origin: Origin, tls: Any) -> Exchange:
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if parts.scheme != "http":
         raise OSError(f"proxy scheme {parts.scheme!r} is not supported, only http")
@@ -55,7 +48,7 @@ async def connect_through(
     try:
         plain.write(_connect_head(origin, _credentials(parts)))
         _check(await connecting.answer)
-        exchange = Tunnelled()
+        exchange = Exchange()
         secure = await loop.start_tls(plain, exchange, tls, server_hostname=origin.host)
     except BaseException:
         plain.abort()

@@ -47,6 +47,11 @@ def parse_target(url: str) -> Target:
 class Exchange(asyncio.Protocol):
     """One connection; carries one request at a time. The callbacks are called by httptools."""
 
+    through_proxy = False
+    """The other end is a proxy that forwards plain http: it wants whole addresses."""
+    credentials = ""
+    """A header line for such a proxy."""
+
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -209,12 +214,11 @@ class Transport:
         default = origin.port == (443 if origin.scheme == "https" else 80)
         host = f"[{origin.host}]" if ":" in origin.host else origin.host
         place = host if default else f"{host}:{origin.port}"
-        absolute = getattr(exchange, "through_proxy", False)
+        absolute = exchange.through_proxy
         path = f"http://{place}{target.path}" if absolute else target.path
         lines = [f"POST {path} HTTP/1.1", f"host: {place}", f"content-length: {length}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        credentials = getattr(exchange, "credentials", "")
-        return ("\r\n".join(lines) + f"\r\n{credentials}\r\n").encode("latin-1", "replace")
+        return ("\r\n".join(lines) + f"\r\n{exchange.credentials}\r\n").encode("latin-1", "replace")
 
     async def _connection(self, origin: Origin) -> tuple[Exchange, bool]:
         idle = self._idle.get(origin, [])
@@ -231,7 +235,7 @@ class Transport:
             from detent.models.proxy import connect_through
 
             context = self._tls_context() if origin.scheme == "https" else None
-            return await connect_through(from_proxy, origin, context, Exchange)
+            return await connect_through(from_proxy, origin, context)
         loop = asyncio.get_running_loop()
         secure = self._tls_context() if origin.scheme == "https" else None
         _, exchange = await loop.create_connection(Exchange, origin.host, origin.port, ssl=secure)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 
+from detent.app.places import detent_home
 from detent.session.store import SessionCard, Store
 
 
@@ -11,8 +12,5 @@ def sessions_of(
 ) -> list[SessionCard]:
     """Newest first; of one folder (the current one by default), or of all."""
     environ = os.environ if environ is None else environ
-    home = environ.get("DETENT_HOME") or os.path.join(
-        environ.get("HOME", os.path.expanduser("~")), ".detent"
-    )
     folder = os.path.realpath(cwd or os.getcwd())
-    return Store(home).cards(None if everywhere else folder)
+    return Store(detent_home(environ)).cards(None if everywhere else folder)

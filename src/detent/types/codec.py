@@ -1,14 +1,12 @@
 """The one place that turns our types into bytes and back."""
 
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from detent.types.errors import BadInput
 from detent.types.events import Entry
-
-T = TypeVar("T")
 
 encode = msgspec.json.Encoder().encode
 decode_any = msgspec.json.Decoder().decode
@@ -24,8 +22,13 @@ def decode_entry(data: bytes) -> Entry:
     return _entry_decoder().decode(data)
 
 
-def decode_as(data: bytes | str, kind: type[T]) -> T:
-    return msgspec.json.decode(data, type=kind)
+def arguments_object(text: str) -> dict[str, Any] | None:
+    """What a model wrote as arguments, if it is an object; nothing at all is an empty one."""
+    try:
+        value = decode_any(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def decode_object(data: bytes | str, name: str) -> dict[str, Any]:

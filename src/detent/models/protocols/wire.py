@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from detent.models.assemble import Assembler
+from detent.types.codec import arguments_object
 from detent.types.messages import Message, Request
 
 
@@ -58,9 +59,7 @@ def joined(head: bytes, messages: list[bytes]) -> bytes:
 
 def parsed_arguments(arguments: str) -> msgspec.Raw:
     """Arguments as JSON that any provider takes back, also those the model got wrong."""
-    try:
-        if isinstance(msgspec.json.decode(arguments), dict):
-            return msgspec.Raw(arguments.encode())
-    except (msgspec.DecodeError, UnicodeError):
-        pass
-    return msgspec.Raw(msgspec.json.encode({"invalid_arguments": arguments}))
+    if arguments.strip() and arguments_object(arguments) is not None:
+        return msgspec.Raw(arguments.encode())
+    given = {"invalid_arguments": arguments} if arguments.strip() else {}
+    return msgspec.Raw(msgspec.json.encode(given))

@@ -5,7 +5,7 @@ from typing import Any
 
 from detent.sdk.session import new_uuid
 from detent.sdk.summary import TurnSummary, summarise
-from detent.types.codec import decode_any
+from detent.types.codec import arguments_object
 from detent.types.effects import Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Compacted, Event, Reason, Replied, TurnEnded
 from detent.types.outcomes import Cut, Done, Refused
@@ -207,13 +207,10 @@ def _calls(reply: Replied) -> Sequence[Any]:
     return [block for block in reply.content if isinstance(block, Call)]
 
 
-def input_object(arguments: str) -> Any:
+def input_object(arguments: str) -> dict[str, Any]:
     """Arguments as clients want them: an object, also when the model wrote none."""
-    try:
-        value = decode_any(arguments) if arguments.strip() else {}
-    except (ValueError, RecursionError):
-        return {"invalid_arguments": arguments}
-    return value if isinstance(value, dict) else {"invalid_arguments": arguments}
+    given = arguments_object(arguments)
+    return {"invalid_arguments": arguments} if given is None else given
 
 
 def wire_usage(usage: Usage) -> dict[str, int]:
