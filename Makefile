@@ -3,11 +3,18 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 READY := .venv/.ready
+LOCAL := .venv/.local
 
-.PHONY: demo test check format bench specs coverage lock clean
+.PHONY: demo tour test test-embedded check format bench bench-small specs coverage lock clean
 
+# On the best model at hand. With no key and no server the embedded one is installed and fetched;
+# whatever goes wrong with that, there is the scripted tour.
 demo: $(READY)
+	@$(BIN)/detent models check || $(MAKE) -s $(LOCAL) || echo "The embedded model's engine could not be installed."
 	@$(BIN)/detent demo
+
+tour: $(READY)
+	@$(BIN)/detent demo --scripted
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
@@ -27,6 +34,14 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/run.py
 
+# The embedded model at work: the demo task ten times, and ten one-line repairs.
+bench-small: $(LOCAL)
+	$(BIN)/python bench/small_model.py
+
+# Tests that need the real weights; skipped where they are not.
+test-embedded: $(LOCAL)
+	DETENT_TEST_EMBEDDED=1 $(BIN)/python -m pytest tests/embedded -s
+
 # What is generated: the tools as models see them, and the coverage of the requirements.
 specs: $(READY)
 	$(BIN)/python scripts/tool_specs.py
@@ -37,6 +52,7 @@ coverage: $(READY)
 lock: $(READY)
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile pyproject.toml --upgrade --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 -q -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra local --upgrade --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 -q -o requirements-local.lock
 	$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 -q -o requirements-dev.lock
 
 $(READY): requirements-dev.lock pyproject.toml
@@ -44,6 +60,10 @@ $(READY): requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(LOCAL): $(READY) requirements-local.lock
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-local.lock
 	@touch $@
 
 clean:

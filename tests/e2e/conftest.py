@@ -17,15 +17,31 @@ from typing import Any
 
 import pytest
 
-from detent.testing import Request, Script, ServedScript, script, serve
+from detent.testing import Request, Said, Script, ServedScript, script, serve
 
 DETENT = Path(sys.executable).with_name("detent")
 PATIENCE = 30.0
 """Seconds until a run that should have ended or spoken counts as hung. Never waited for."""
 
 BOTH_WIRES = pytest.mark.parametrize("wire", ["anthropic", "chat"])
+ALL_WIRES = pytest.mark.parametrize("wire", ["anthropic", "chat", "responses", "gemini"])
+
+_HOUSES = {
+    "anthropic": {"base": "", "keyHeader": "x-api-key"},
+    "chat": {"base": "/v1"},
+    "responses": {"base": "/v1"},
+    "gemini": {"base": "/v1beta", "keyHeader": "x-goog-api-key"},
+}
 
 Frame = dict[str, Any]
+
+
+def house(wire: str, url: str) -> Frame:
+    """Settings for a provider `house` at this address, whose key is in HOUSE_KEY."""
+    header = {key: value for key, value in _HOUSES[wire].items() if key != "base"}
+    base = url + _HOUSES[wire]["base"]
+    own = {"wire": wire, "baseUrl": base, "apiKeyEnv": "HOUSE_KEY", "model": "m", **header}
+    return {"providers": {"house": own}}
 
 
 class Ran:
@@ -191,7 +207,8 @@ class Runner:
     @property
     def model(self) -> str:
         """What is used when nobody names one."""
-        return "claude-sonnet-5-5" if self.wire == "anthropic" else "gpt-6.1-terra"
+        usual = {"anthropic": "claude-sonnet-5-5", "gemini": "gemini-3.8-flash", "responses": "m"}
+        return usual.get(self.wire, "gpt-6.1-terra")
 
     def serve(self, *replies: Any, **options: Any) -> ServedScript:
         plan = replies[0] if len(replies) == 1 and isinstance(replies[0], Script) else None
@@ -204,13 +221,26 @@ class Runner:
             "PATH": f"{DETENT.parent}:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self.home),
             "DETENT_HOME": str(self.state),
+            "DETENT_DISCOVERY_PORTS": "none",
         }
-        if self._server is not None and self.wire == "anthropic":
-            found |= {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": self.server.url}
-        elif self._server is not None:
-            found |= {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": f"{self.server.url}/v1"}
+        if self._server is not None:
+            found |= self._reached()
         found |= more or {}
         return {name: value for name, value in found.items() if value is not None}
+
+    def _reached(self) -> dict[str, str]:
+        """How the environment says where the model is."""
+        url = self.server.url
+        match self.wire:
+            case "anthropic":
+                return {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": url}
+            case "gemini":
+                return {"GEMINI_API_KEY": "test", "GEMINI_BASE_URL": f"{url}/v1beta"}
+            case "responses":  # An address of one's own is taken for a chat server: say more.
+                self.state.mkdir(exist_ok=True)
+                (self.state / "settings.json").write_text(json.dumps(house(self.wire, url)))
+                return {"HOUSE_KEY": "test", "DETENT_MODEL": "house/m"}
+        return {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": f"{url}/v1"}
 
     def run(
         self,
@@ -303,52 +333,46 @@ def _encoded(frame: Frame | str) -> bytes:
     return (frame if isinstance(frame, str) else json.dumps(frame)).encode()
 
 
-def assert_valid(request: Request) -> None:
-    """What both providers insist on: each call answered once, in the next message, ids unique."""
-    messages = [m for m in request.messages if m["role"] != "system"]
-    assert messages[0]["role"] == "user"
-    assert messages[-1]["role"] != "assistant"
+def assert_valid(request: Request, *, paused: bool = False) -> None:
+    """What all providers insist on: each call answered once, in the next message, ids unique.
+
+    A model that `paused` gets its own words back, and nothing behind them.
+    """
+    talk = [said for said in request.talk if said.role != "system"]
+    assert talk[0].role == "user"
+    assert paused or talk[-1].role != "assistant"
     seen: set[str] = set()
     results = 0
-    for number, message in enumerate(messages):
-        calls = _call_ids(message)
+    for number, said in enumerate(talk):
+        calls = said.calls
+        assert all(calls), "a call has no id"
         assert len(set(calls)) == len(calls) and not seen & set(calls), "a call id comes twice"
         seen |= set(calls)
-        if message["role"] == "assistant":
-            answered = _answered(messages[number + 1 :])
+        if said.role == "assistant":
+            answered = _answered(talk[number + 1 :])
             results += len(answered)
             assert sorted(answered) == sorted(calls), f"message {number}: {calls} got {answered}"
+    assert results == sum(len(said.results) for said in talk), "a result has no call"
+    _assert_valid_messages(request)
+
+
+def _assert_valid_messages(request: Request) -> None:
+    """On the two wires that have messages: no empty text, and one of them insists on turns."""
+    for message in request.messages:
         for block in message["content"] if isinstance(message["content"], list) else ():
             assert block.get("text") != "", "an empty text block"
-    assert results == len(_results(messages)), "a result has no call"
     if "system" in request.json:  # Anthropic
-        roles = [message["role"] for message in messages]
+        roles = [message["role"] for message in request.messages]
         assert all(one != other for one, other in pairwise(roles)), roles
 
 
-def _call_ids(message: Frame) -> list[str]:
-    if message["role"] != "assistant":
-        return []
-    content = message["content"] if isinstance(message["content"], list) else []
-    blocks = [block["id"] for block in content if block["type"] == "tool_use"]
-    return blocks + [call["id"] for call in message.get("tool_calls") or ()]
-
-
-def _answered(following: Sequence[Frame]) -> list[str]:
+def _answered(following: Sequence[Said]) -> list[str]:
     """Ids of the results before the next answer of the model."""
-    roles = [message["role"] for message in following]
-    end = roles.index("assistant") if "assistant" in roles else len(roles)
-    return _results(following[:end])
-
-
-def _results(messages: Sequence[Frame]) -> list[str]:
     found: list[str] = []
-    for message in messages:
-        if message["role"] == "tool":
-            found.append(message["tool_call_id"])
-        elif isinstance(message["content"], list):
-            blocks = message["content"]
-            found += [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+    for said in following:
+        if said.role == "assistant":
+            break
+        found += [result.id for result in said.results]
     return found
 
 
@@ -368,7 +392,7 @@ def runner(wire: str, tmp_path: Path) -> Iterator[Runner]:
         if runner._server is not None:
             assert runner.server.problems == []
             for request in runner.requests:
-                assert request.json["stream"] is True
+                assert request.streams
                 assert_valid(request)
 
 

@@ -75,7 +75,14 @@ def refused(runner: Runner, *args: str, code: int = 2, **more: object) -> str:
         (["--settings", '{"permissions": {"allow": "Bash"}}'], "permissions.allow must be a list"),
         (["--settings", '{"idleTimeout": "soon"}'], "idleTimeout must be a number"),
         (["--plugin-dir", "absent"], "absent"),
-        (["--json-schema", "{}"], "not part of this version"),
+        (["--json-schema", '{"type": "objekt"}'], "the JSON schema is not valid at $.type"),
+        (["--json-schema", '{"type": }'], "--json-schema: line 1"),
+        (["--json-schema", "absent.json"], "--json-schema: cannot read absent.json"),
+        (["--json-schema", '{"$ref": "http://127.0.0.1:9/x"}'], "cannot fetch"),
+        (["--effort", "heroic"], "--effort takes low, medium, high, xhigh, max; not 'heroic'"),
+        (["--thinking", "hard"], "--thinking takes adaptive, enabled, disabled; not 'hard'"),
+        (["--max-thinking-tokens", "many"], "--max-thinking-tokens takes a number"),
+        (["--server-tool", "web_search"], "--server-tool"),
         (["--model", "scripted:absent.json"], "absent.json"),
     ],
     ids=lambda value: "_".join(value)[:50] if isinstance(value, list) else "",
@@ -335,10 +342,21 @@ def test_calls_without_ids_are_told_apart(runner: Runner) -> None:
 
 
 @BOTH_WIRES
-def test_an_empty_answer_is_asked_for_again(runner: Runner) -> None:
-    runner.serve(reply(), "done")
+def test_an_empty_answer_after_results_is_not_asked_for_again_as_it_was(runner: Runner) -> None:
+    runner.serve(reply(call("Bash", command="echo hi")), reply(), "done")
     ran = runner.prompt("x")
     assert (ran.code, ran.result["result"]) == (0, "done")
+    asked, again = (request.json["messages"] for request in runner.requests[1:])
+    assert "Your answer was empty" not in str(asked)
+    assert "Your answer was empty" in str(again[-1])
+
+
+@BOTH_WIRES
+def test_two_empty_answers_end_the_turn(runner: Runner) -> None:
+    runner.serve(reply(), after="repeat_last")
+    ran = runner.prompt("x")
+    assert (ran.code, ran.result["reason"]) == (1, "invalid_response")
+    assert len(runner.requests) == 2
 
 
 # A state folder that cannot be written

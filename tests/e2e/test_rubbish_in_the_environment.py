@@ -101,7 +101,7 @@ def test_a_budget_for_a_model_without_a_price(tmp_path: Path) -> None:
     assert "price" in said
 
 
-def test_a_fallback_of_another_provider(tmp_path: Path) -> None:
+def test_a_fallback_that_could_not_serve_is_told_at_once(tmp_path: Path) -> None:
     code, said = run(tmp_path, tmp_path / "home", "--fallback-model", "openai/gpt-5")
     assert code == 2
-    assert "provider" in said
+    assert "OPENAI_API_KEY" in said

@@ -288,6 +288,28 @@ def test_the_model_can_be_set(runner: Runner, when: str) -> None:
     assert runner.requests[-1].json["model"] == "claude-haiku-4-5"
 
 
+def test_the_budget_for_thinking_counts_from_the_next_turn(runner: Runner) -> None:
+    hold = threading.Event()
+    runner.serve(reply("one", hold=hold, hold_after=0), "two", "three")
+    live = runner.converse("--max-thinking-tokens", "2000")
+    live.say("first")
+    live.next("system", "init")
+    assert live.control("set_max_thinking_tokens", max_thinking_tokens=0)["subtype"] == "success"
+    hold.set()
+    live.next("result")
+    live.say("second")
+    live.next("result")
+    wrong = live.control("set_max_thinking_tokens", max_thinking_tokens="lots")
+    assert wrong["subtype"] == "error" and "lots" in wrong["error"]
+    live.control("set_max_thinking_tokens", max_thinking_tokens=None)
+    live.say("third")
+    live.next("result")
+    assert live.finish().code == 0
+    said = [request.json.get("thinking", {}).get("type") for request in runner.requests]
+    assert said[0] in ("adaptive", "enabled")
+    assert said[1:] == ["disabled", None]
+
+
 @BOTH_WIRES
 def test_an_interrupt_while_the_model_speaks_ends_the_turn_only(runner: Runner) -> None:
     never = threading.Event()

@@ -1,6 +1,7 @@
 """A log of format 1, as it was first written, stays readable for good.
 
-The two files beside this one are never written anew. A later format gets files of its own.
+The files beside this one are never written anew. Entries that came later, and a later format, get
+files of their own.
 """
 
 from __future__ import annotations
@@ -13,15 +14,26 @@ import msgspec
 from detent.context.conversation import Conversation
 from detent.context.project import project
 from detent.session.log import frame, read_log
-from detent.types.content import Image, Redacted, Text, Thinking
+from detent.types.content import Image, Redacted, Result, Text, Thinking
 from detent.types.effects import Effect
-from detent.types.events import CallEnded, CallStarted, Entry, Opened, Prompted, Replied
+from detent.types.events import (
+    CallEnded,
+    CallStarted,
+    Entry,
+    Opened,
+    Prompted,
+    Replied,
+    TurnEnded,
+    Withheld,
+)
 from detent.types.messages import Assistant, User
 from detent.types.outcomes import Outcome
 from kitbench import check_valid
 
 HERE = Path(__file__).parent
 LOG, MESSAGES = HERE / "log-v1.jsonl", HERE / "log-v1.messages.json"
+LATER = HERE / "log-v1-withheld.jsonl"
+"""With `Withheld`, documents, and the value a turn may end with."""
 
 
 class Golden(msgspec.Struct):
@@ -33,7 +45,7 @@ def test_every_entry_is_read() -> None:
     reading = read_log(str(LOG))
     assert (reading.damaged, reading.torn) == (0, False)
     assert len(reading.entries) == len(LOG.read_bytes().splitlines())
-    assert {type(entry) for entry in reading.entries} == set(get_args(Entry))
+    assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - {Withheld}
     opened = reading.entries[0]
     assert isinstance(opened, Opened)
     assert opened.format == 1
@@ -54,6 +66,31 @@ def test_it_holds_one_of_everything() -> None:
 def test_we_would_still_write_the_same_bytes() -> None:
     entries = read_log(str(LOG)).entries
     assert b"".join(map(frame, entries)) == LOG.read_bytes()
+
+
+def test_what_came_later_is_read_and_written_the_same() -> None:
+    reading = read_log(str(LATER))
+    assert (reading.damaged, reading.torn) == (0, False)
+    assert Withheld in {type(entry) for entry in reading.entries}
+    assert b"".join(map(frame, reading.entries)) == LATER.read_bytes()
+    *_, ended = reading.entries
+    assert isinstance(ended, TurnEnded) and ended.output == {"shows": "nothing"}
+
+
+def test_withheld_pictures_stay_notes() -> None:
+    entries = read_log(str(LATER)).entries
+    messages = project(entries)
+    check_valid(messages)
+    assert Conversation(entries).messages() == messages
+    assert messages[0] == User(
+        (
+            Text("What do these show?"),
+            Text("[An image was left out: Could not process image]"),
+            Text("[The document paper.pdf was left out: Could not process image]"),
+        )
+    )
+    shown = Result("toolu_1", (Image("image/png", "aGVsbG8="),))
+    assert messages[2] == User((shown,)), "only what was named is withheld"
 
 
 def test_it_projects_to_the_same_messages() -> None:

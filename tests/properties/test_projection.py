@@ -10,8 +10,18 @@ from msgspec.structs import replace
 
 from detent.context.compact.local import compact_locally
 from detent.context.conversation import Conversation
+from detent.context.media import is_media, suspects
 from detent.context.project import effective, project
-from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
+from detent.types.content import (
+    Call,
+    Document,
+    Image,
+    Opaque,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+)
 from detent.types.events import (
     CallEnded,
     CallStarted,
@@ -24,6 +34,7 @@ from detent.types.events import (
     Rewound,
     Switched,
     TurnEnded,
+    Withheld,
 )
 from detent.types.messages import User
 from detent.types.outcomes import Cut, Done, Failed, Refused, content_of
@@ -34,7 +45,9 @@ from kitbench import check_valid
 # Few ids and few texts, so that they collide often.
 ids = st.sampled_from(["", "a", "b", "a_2", "call", "call_2"])
 texts = st.sampled_from(["", " ", "\n\t", "one", "two", "  three "])
-images = st.just(Image("image/png", "aGk="))
+images: st.SearchStrategy[Image | Document] = st.sampled_from(
+    [Image("image/png", "aGk="), Document("application/pdf", "aGk=")]
+)
 results = st.builds(Result, ids, st.tuples(st.builds(Text, texts)), st.booleans())
 outcomes = st.one_of(
     st.builds(Done, st.lists(st.builds(Text, texts) | images, max_size=2).map(tuple)),
@@ -47,6 +60,7 @@ assistant_blocks = st.one_of(
     st.builds(Text, texts),
     st.builds(Thinking, texts, st.sampled_from(["", "sig"])),
     st.builds(Redacted, st.just("xx")),
+    st.builds(Opaque, st.just('{"type":"x"}')),
     calls,
 )
 user_blocks = st.one_of(st.builds(Text, texts), images, results)
@@ -60,6 +74,7 @@ kinds: list[st.SearchStrategy[Entry]] = [
         turn=st.just(1),
         step=st.just(1),
         model=st.sampled_from(["m", "n"]),
+        provider=st.sampled_from(["", "p"]),
         content=st.lists(assistant_blocks, max_size=4).map(tuple),
         stop=st.just("end_turn"),
         usage=st.just(Usage(1, 1)),
@@ -76,6 +91,7 @@ kinds: list[st.SearchStrategy[Entry]] = [
     st.builds(Compacted, summary=texts, keeps_from=seqs),
     st.builds(Switched, model=st.just("n")),
     st.builds(Rewound, to=seqs),
+    st.builds(Withheld, entries=st.lists(seqs, max_size=4).map(tuple), reason=st.just("r")),
     st.builds(TurnEnded, turn=st.just(1), reason=st.just("end_turn")),
 ]
 # Replies, prompts and outcomes are what a projection is made of.
@@ -208,3 +224,17 @@ def test_a_result_says_what_the_outcome_says(outcome: Done | Failed | Refused | 
         p for p in content_of(outcome) if not (isinstance(p, Text) and not p.text.strip())
     )
     assert result.content == (visible or (Text("(no output)"),))
+
+
+@given(logs)
+def test_withholding_what_is_suspected_leaves_no_picture_after_two_rounds(log: list[Entry]) -> None:
+    for _ in range(2):
+        if found := suspects(effective(log)):
+            log = [*log, Withheld(seq=len(log) + 1, entries=found, reason="refused")]
+    assert suspects(effective(log)) == ()
+    messages = project(log)
+    check_valid(messages)
+    for message in messages:
+        for block in message.content:
+            parts = block.content if isinstance(block, Result) else (block,)
+            assert not any(map(is_media, parts))

@@ -12,7 +12,7 @@ from detent.context.project import project
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
-from detent.models.retry import RetryPolicy, Try, with_retries
+from detent.models.retry import RetryPolicy, persist
 from detent.ports import Desk
 from detent.testing.script import Call, Fault, RedactedThink, Reply, Say, Think
 from detent.testing.scripted_model import ScriptedModel
@@ -72,17 +72,16 @@ class RetryingModel:
         self.requests = self.inner.requests
 
     async def stream(self, request: messages.Request, deltas: Any) -> messages.Reply:
-        async def attempt(one: Try, sink: Any) -> messages.Reply:
-            return await self.inner.stream(request, sink)
+        policy = RetryPolicy(delays=(0.2, 0.4))
+        return await persist(self, request, policy=policy, clock=self._clock, deltas=deltas)
 
-        return await with_retries(
-            attempt,
-            Try(self.name, request.max_output),
-            policy=RetryPolicy(delays=(0.2, 0.4)),
-            fallbacks=(),
-            clock=self._clock,
-            deltas=deltas,
-        )
+    async def attempt(
+        self, request: messages.Request, max_output: int, deltas: Any
+    ) -> messages.Reply:
+        return await self.inner.stream(request, deltas)
+
+    async def refresh(self) -> bool:
+        return False
 
     async def aclose(self) -> None:
         pass

@@ -6,13 +6,19 @@ files may decide is limited until the user trusts the folder.
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
 from detent.gate.terms import parse_mode
+from detent.models.catalog import ModelFacts, ProviderFacts
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
+
+Word = TypeVar("Word", bound=str)
+REPLAYS: tuple[Literal["never", "tool_turns", "always"], ...] = ("never", "tool_turns", "always")
+CACHE_TTLS: tuple[Literal["5m", "1h"], ...] = ("5m", "1h")
+PROFILES: tuple[Literal["small", "full"], ...] = ("small", "full")
 
 
 class Source(Struct, frozen=True):
@@ -39,6 +45,17 @@ class Settings(Struct, frozen=True):
     max_turns: int | None = None
     early_calls: bool = True
     max_tool_concurrency: int | None = None
+    effort: str = ""
+    thinking_budget: int | None = None
+    replay_thinking: Literal["", "never", "tool_turns", "always"] = ""
+    cache_ttl: Literal["5m", "1h"] = "5m"
+    retry_jitter: float | None = None
+    profile: str = ""
+    key_helper: str = ""
+    pass_env: tuple[str, ...] = ()
+    """Variables with keys that child processes get all the same."""
+    providers: dict[str, ProviderFacts] = {}
+    models: dict[str, ModelFacts] = {}
     notices: tuple[str, ...] = ()
 
 
@@ -100,6 +117,7 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
     if source.is_project and model.startswith("scripted:"):
         note = f"{name}: a scripted model is ignored; only you can choose one"
         notices, model = (*notices, note), ""
+    providers, models, helper, notices = _endpoints(old, source, notices)
     return Settings(
         model=model or old.model,
         fallback_models=_fallbacks(values, name) or old.fallback_models,
@@ -115,8 +133,55 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         max_turns=_whole(values, "maxTurns", name, old.max_turns),
         early_calls=_switch(values, "streamingToolExecution", name, old.early_calls),
         max_tool_concurrency=_whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
+        effort=_text(values, "effortLevel", name) or old.effort,
+        thinking_budget=_whole(values, "maxThinkingTokens", name, old.thinking_budget),
+        replay_thinking=_one_of(values, "replayThinking", REPLAYS, name) or old.replay_thinking,
+        cache_ttl=_one_of(values, "promptCacheTtl", CACHE_TTLS, name) or old.cache_ttl,
+        retry_jitter=_number(values, "retryJitter", name, old.retry_jitter),
+        profile=_one_of(values, "profile", PROFILES, name) or old.profile,
+        key_helper=helper,
+        pass_env=old.pass_env if source.is_project else (*old.pass_env, *_names(values, name)),
+        providers=providers,
+        models=models,
         notices=notices,
     )
+
+
+def _endpoints(
+    old: Settings, source: Source, notices: tuple[str, ...]
+) -> tuple[dict[str, ProviderFacts], dict[str, ModelFacts], str, tuple[str, ...]]:
+    """Where requests and keys go is for the user alone: trust in a project does not cover it."""
+    values, name = source.values, source.path
+    given, helper = _table(values, "providers", name), _text(values, "apiKeyHelper", name)
+    if source.is_project and (given or helper):
+        note = f"{name}: its providers and apiKeyHelper are ignored; only you can set them"
+        return old.providers, old.models, old.key_helper, (*notices, note)
+    if not given:
+        return old.providers, old.models, helper or old.key_helper, notices
+    from detent.app.providers import providers_from
+
+    providers, models = providers_from(given, name)
+    merged = {**old.providers, **providers}, {**old.models, **models}
+    return *merged, helper or old.key_helper, notices
+
+
+def _names(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = values.get("passEnv", [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise BadInput(f"{name}: passEnv must be a list of names")
+    return tuple(value)
+
+
+def _one_of(
+    values: Mapping[str, Any], key: str, allowed: tuple[Word, ...], name: str
+) -> Word | Literal[""]:
+    value = _text(values, key, name)
+    for word in allowed:
+        if value == word:
+            return word
+    if not value:
+        return ""
+    raise BadInput(f"{name}: {key} is one of {', '.join(allowed)}, not {value!r}")
 
 
 def _table(values: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:

@@ -15,6 +15,16 @@ class Options(Struct, frozen=True, kw_only=True):
     model: str | Model = ""
     """`PROVIDER/NAME`, an alias, `scripted:FILE`, or an object of your own."""
     fallback_models: tuple[str, ...] = ()
+    """Tried in this order when the model cannot be had; each may be of another provider."""
+    effort: str = ""
+    """low, medium, high, xhigh or max; empty leaves it to the settings and the provider."""
+    thinking_budget: int | None = None
+    """Tokens for thinking; 0 is none at all, None leaves it to the settings and the provider."""
+    betas: tuple[str, ...] = ()
+    server_tools: Sequence[Mapping[str, Any]] = ()
+    """Tools the provider runs itself, in its own notation."""
+    json_schema: Mapping[str, Any] | None = None
+    """The answer must be a value of this schema: `TurnEnded` carries it."""
     cwd: str = ""
     """Empty is the current folder."""
     add_dirs: tuple[str, ...] = ()

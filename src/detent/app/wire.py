@@ -11,13 +11,14 @@ from detent.app.config import Settings, load_sources, merge
 from detent.app.desk import DeskMaker
 from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
-from detent.app.models import open_model, price_of
+from detent.app.keys import key_variables
+from detent.app.models import known_models, open_model, prices
 from detent.app.options import Options
 from detent.app.places import detent_home, user_home
 from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
 from detent.context.conversation import Conversation
-from detent.context.prompt import build_prompt
+from detent.context.prompt import build_prompt, section
 from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
@@ -41,7 +42,8 @@ class Engine:
         recorder: Recorder,
         inbox: Queue,
         gate: Gatekeeper,
-        open_named: Callable[[str], Model],
+        options: Options,
+        open_model: Callable[[Options], Model],
     ) -> None:
         self.kit = kit
         self.journal = journal
@@ -50,14 +52,23 @@ class Engine:
         self.gate = gate
         self.cwd = kit.desk.cwd
         self.notices: list[str] = list(journal.notices)
-        self._open_model = open_named
+        self._options = options
+        self._open_model = open_model
 
     async def switch_model(self, name: str) -> None:
         """Another model from the next turn on; the log says so."""
-        model = self._open_model(name)
-        await self.kit.model.aclose()
-        self.kit = replace(self.kit, model=model)
-        await self.recorder.emit(Switched(model=model.name))
+        await self._reopen(replace(self._options, model=name))
+        await self.recorder.emit(Switched(model=self.kit.model.name))
+
+    async def set_thinking(self, budget: int | None) -> None:
+        """Another budget for thinking from the next turn on."""
+        await self._reopen(replace(self._options, thinking_budget=budget))
+
+    async def _reopen(self, options: Options) -> None:
+        model, old = self._open_model(options), self.kit.model
+        self._options, self.kit = options, replace(self.kit, model=model)
+        if model is not old:  # a model of the caller's own making stays what it is
+            await old.aclose()
 
     @property
     def turns(self) -> int:
@@ -82,10 +93,11 @@ def assemble(options: Options) -> Engine:
     settings = merge(sources, trusted=options.trust)
     clock = options.clock or SystemClock()
     rules = _rules(options, settings)
-    toolbox = options.toolbox or _toolbox(options, rules)
+    toolbox, form = _with_form(options, options.toolbox or _toolbox(options, rules))
     mode = parse_mode(options.permission_mode or settings.mode or "default")
     model = open_model(options, settings, environ, clock)
-    if options.max_budget_usd and price_of(model.name, Usage(input=1)) is None:
+    price = prices(settings)
+    if options.max_budget_usd and price(model.name, Usage(input=1)) is None:
         raise BadInput(
             f"the price of {model.name} is not known, so no budget in dollars can be kept "
             "(a limit on tokens can)"
@@ -93,9 +105,8 @@ def assemble(options: Options) -> Engine:
     journal = open_journal(options, cwd, home, clock.now)
     conversation = Conversation(journal.log.entries)
     recorder = Recorder(journal.log, conversation, options.observers)
-    roots = _workspace_roots(cwd, (*options.add_dirs, *settings.directories))
     gate = Gatekeeper(
-        Workspace(cwd, roots, own),
+        Workspace(cwd, _workspace_roots(cwd, (*options.add_dirs, *settings.directories)), own),
         mode=mode,
         rules=rules,
         hooks=options.hooks,
@@ -113,7 +124,7 @@ def assemble(options: Options) -> Engine:
         clock=clock,
         desk=DeskMaker(
             cwd,
-            options.host or LocalHost(),
+            options.host or _host(settings),
             journal.session,
             _for_tools(environ),
             journal.log.entries,
@@ -123,16 +134,22 @@ def assemble(options: Options) -> Engine:
         emit=recorder.emit,
         hint=recorder.hint,
         limits=_limits(options, settings, environ),
-        price=price_of,
+        price=price,
         trace=options.trace,
+        form=form,
     )
 
-    def open_named(name: str) -> Model:
-        return open_model(replace(options, model=name), settings, environ, clock)
+    def reopen(changed: Options) -> Model:
+        return open_model(changed, settings, environ, clock)
 
-    engine = Engine(kit, journal, recorder, inbox, gate, open_named)
+    engine = Engine(kit, journal, recorder, inbox, gate, options, reopen)
     engine.notices += settings.notices
     return engine
+
+
+def _host(settings: Settings) -> LocalHost:
+    withheld = key_variables(known_models(settings))
+    return LocalHost(withheld=withheld, passed=settings.pass_env)
 
 
 def working_folder(wanted: str) -> str:
@@ -188,6 +205,16 @@ def _toolbox(options: Options, rules: RuleSet) -> Toolbox:
     return registry
 
 
+def _with_form(options: Options, toolbox: Toolbox) -> tuple[Toolbox, str]:
+    """With a schema one tool more: the one that takes the final answer, and its name."""
+    if options.json_schema is None:
+        return toolbox, ""
+    from detent.tools.structured_output import Beside, StructuredOutput
+
+    tool = StructuredOutput(options.json_schema)
+    return Beside(toolbox, tool), tool.spec.name
+
+
 def _compact_threshold(environ: Mapping[str, str]) -> int | None:
     """A value that is no positive number counts as none."""
     text = environ.get("CLAUDE_CODE_AUTO_COMPACT_INPUT_TOKENS", "")
@@ -210,11 +237,12 @@ def _limits(options: Options, settings: Settings, environ: Mapping[str, str]) ->
 
 
 def _system(options: Options, cwd: str, mode: str, now: float) -> tuple[str, ...]:
+    form = section("form") if options.json_schema is not None else ""
     return build_prompt(
         look_around(cwd, mode, now),
         custom=options.system_prompt,
         override=options.override_system_prompt,
-        append=options.append_system_prompt,
+        append="\n\n".join(filter(None, (options.append_system_prompt, form))),
     )
 
 

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from detent.context.project import Projection, effective
 from detent.context.tokens import estimate
 from detent.types.content import Call
-from detent.types.events import CallEnded, CallStarted, Compacted, Entry, Replied, Rewound
+from detent.types.events import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    Entry,
+    Replied,
+    Rewound,
+    Withheld,
+)
 from detent.types.messages import Message
 
 
@@ -22,7 +30,7 @@ class Conversation:
 
     def add(self, entry: Entry) -> None:
         self._entries.append(entry)
-        if isinstance(entry, Compacted | Rewound):
+        if isinstance(entry, Compacted | Rewound | Withheld):
             self._rebuild()
             return
         self._projection.add(entry)

@@ -7,7 +7,20 @@ lacks its call; no id appears twice; roles alternate.
 
 from collections.abc import Iterable, Sequence
 
-from detent.types.content import AssistantBlock, Call, Image, Result, Text, UserBlock
+from msgspec.structs import replace
+
+from detent.context.media import without_media
+from detent.types.content import (
+    AssistantBlock,
+    Call,
+    Opaque,
+    Redacted,
+    Result,
+    ResultBlock,
+    Text,
+    Thinking,
+    UserBlock,
+)
 from detent.types.events import (
     CallEnded,
     CallStarted,
@@ -17,6 +30,7 @@ from detent.types.events import (
     Reminded,
     Replied,
     Rewound,
+    Withheld,
 )
 from detent.types.messages import Assistant, Message, User
 from detent.types.outcomes import Outcome, content_of, is_error
@@ -35,11 +49,13 @@ def project(entries: Sequence[Entry]) -> list[Message]:
 
 
 def effective(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that still count: rewound ones dropped, compacted ones behind their summary."""
+    """The entries that still count: not rewound ones, nor compacted ones, nor withheld pictures."""
     kept: list[Entry] = []
     for entry in _not_rewound(entries):
         if isinstance(entry, Compacted):
             kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
+        elif isinstance(entry, Withheld):
+            kept = [without_media(e, entry.reason) if e.seq in entry.entries else e for e in kept]
         else:
             kept.append(entry)
     return kept
@@ -111,10 +127,12 @@ class Projection:
         elif not self._closed:
             self._closed.append(User((Text("(the conversation begins with an answer)"),)))
         self._forget_answered()
-        if self._closed and isinstance(self._closed[-1], Assistant):
+        last = self._closed[-1]
+        if isinstance(last, Assistant):
             # Two answers with nothing between them: one message, so that roles alternate.
-            content = (*self._closed.pop().content, *content)
-        self._closed.append(Assistant(content, entry.model))
+            self._closed.pop()
+            content = (*_told_to(entry, last), *content)
+        self._closed.append(Assistant(content, entry.model, entry.provider))
         sent = [block.id for block in content if isinstance(block, Call)]
         logged = [block.id for block in entry.content if isinstance(block, Call)]
         self._open_calls = list(zip(sent[-len(logged) :] if logged else [], logged, strict=True))
@@ -128,7 +146,7 @@ class Projection:
             unique, number = f"{block.id or 'call'}_{number}", number + 1
         self._ids.add(unique)
         arguments = block.arguments if block.arguments.strip() else "{}"
-        return Call(unique, block.name, arguments)
+        return replace(block, id=unique, arguments=arguments)
 
     def _pending(self) -> tuple[UserBlock, ...]:
         return (*self._results(), *self._tail)
@@ -154,7 +172,14 @@ class Projection:
         self._tail = []
 
 
-def _visible(outcome: Outcome) -> tuple[Text | Image, ...]:
+def _told_to(author: Replied, earlier: Assistant) -> Iterable[AssistantBlock]:
+    """What an answer may hold that another is joined to: only an author's own sealed state."""
+    if (earlier.model, earlier.provider) == (author.model, author.provider):
+        return earlier.content
+    return [b for b in earlier.content if not isinstance(b, Thinking | Redacted | Opaque)]
+
+
+def _visible(outcome: Outcome) -> tuple[ResultBlock, ...]:
     return tuple(b for b in content_of(outcome) if not _is_blank(b)) or (Text("(no output)"),)
 
 

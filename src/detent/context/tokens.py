@@ -1,11 +1,22 @@
 """How many tokens an entry adds to the context: an estimate, until a provider reports."""
 
-from detent.types.content import AssistantBlock, Call, Image, Redacted, Result, Text, UserBlock
+from detent.types.content import (
+    AssistantBlock,
+    Call,
+    Document,
+    Image,
+    Opaque,
+    Redacted,
+    Result,
+    UserBlock,
+)
 from detent.types.events import CallEnded, Compacted, Entry, Prompted, Reminded, Replied
 from detent.types.outcomes import content_of
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_600
+DOCUMENT_BYTES_PER_TOKEN = 16
+"""Of its base64: a page of a PDF has some 50 KB and costs some 3,000 tokens."""
 PER_ENTRY = 8
 """Roles, ids and brackets."""
 
@@ -28,13 +39,13 @@ def _of_block(block: UserBlock | AssistantBlock) -> int:
     match block:
         case Image():
             return IMAGE_TOKENS
+        case Document(data=data):
+            return IMAGE_TOKENS + len(data) // DOCUMENT_BYTES_PER_TOKEN
         case Call(name=name, arguments=arguments):
             return (len(name) + len(arguments)) // CHARACTERS_PER_TOKEN
-        case Redacted(data=data):
+        case Redacted(data=data) | Opaque(data=data):
             return len(data) // CHARACTERS_PER_TOKEN
         case Result(content=parts):
             return sum(map(_of_block, parts))
-        case Text(text=text):
-            return len(text) // CHARACTERS_PER_TOKEN
         case _:
             return len(block.text) // CHARACTERS_PER_TOKEN

@@ -1,6 +1,6 @@
 """The environment that child processes get: the user's, without the keys to the model."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 MODEL_PROVIDERS = frozenset(
     {
@@ -16,7 +16,9 @@ MODEL_PROVIDERS = frozenset(
         "GEMINI",
         "GOOGLE",
         "GROQ",
+        "HUGGINGFACE",
         "KIMI",
+        "LLAMA",
         "MINIMAX",
         "MISTRAL",
         "MOONSHOT",
@@ -25,6 +27,7 @@ MODEL_PROVIDERS = frozenset(
         "OPENROUTER",
         "PERPLEXITY",
         "TOGETHER",
+        "VLLM",
         "VOYAGE",
         "XAI",
         "ZAI",
@@ -32,7 +35,15 @@ MODEL_PROVIDERS = frozenset(
     }
 )
 CREDENTIAL_ENDINGS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_CUSTOM_HEADERS")
-CREDENTIALS = frozenset({"CLAUDE_CODE_OAUTH_TOKEN"})
+CREDENTIALS = frozenset(
+    {
+        "ANTHROPIC_FOUNDRY_API_KEY",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "DETENT_CLIENT_KEY_PASSPHRASE",
+    }
+)
 
 SHELL_START = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"})
 """What a shell would run or switch before the command: it would no longer be what was judged."""
@@ -50,14 +61,24 @@ ALWAYS = {
 WHEN_UNSET = {"TERM": "dumb"}
 
 
-def child_environment(base: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in base.items() if _may_pass(name)}
+def child_environment(
+    base: Mapping[str, str],
+    *,
+    withheld: Collection[str] = (),
+    passed: Collection[str] = (),
+) -> dict[str, str]:
+    """`withheld`: more variables with keys; `passed`: keys that the user wants children to have."""
+    kept = {
+        name: value
+        for name, value in base.items()
+        if not _changes_shell(name)
+        and (name in passed or not (name in withheld or is_credential(name)))
+    }
     return {**WHEN_UNSET, **kept, **ALWAYS}
 
 
-def _may_pass(name: str) -> bool:
-    changes_shell = name in SHELL_START or name.startswith(SHELL_FUNCTION)
-    return not changes_shell and not is_credential(name)
+def _changes_shell(name: str) -> bool:
+    return name in SHELL_START or name.startswith(SHELL_FUNCTION)
 
 
 def is_credential(name: str) -> bool:

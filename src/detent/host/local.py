@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from itertools import islice
 
 from detent.host.environment import child_environment
@@ -17,8 +17,16 @@ BATCH = 1_000
 class LocalHost:
     """Files and processes of the machine that the agent runs on."""
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        *,
+        withheld: Collection[str] = (),
+        passed: Collection[str] = (),
+    ) -> None:
+        """`withheld` and `passed`: see `child_environment`."""
         self._base = os.environ if environment is None else environment
+        self._withheld, self._passed = withheld, passed
         self._environment: dict[str, str] | None = None
         self._programs: dict[str, str | None] = {}
 
@@ -26,7 +34,9 @@ class LocalHost:
     def environment(self) -> Mapping[str, str]:
         """What children get; worked out once."""
         if self._environment is None:
-            self._environment = child_environment(self._base)
+            self._environment = child_environment(
+                self._base, withheld=self._withheld, passed=self._passed
+            )
         return self._environment
 
     async def read(self, path: str, limit: int) -> bytes:

@@ -7,7 +7,10 @@ started gets exactly one `CallEnded`, also when it crashes or is cancelled.
 
 import asyncio
 
+from msgspec.structs import replace
+
 from detent.context.bounds import bounded
+from detent.context.media import sound_outcome
 from detent.loop.kit import Kit
 from detent.loop.passage import Passage, Prepared
 from detent.types.codec import encode
@@ -40,7 +43,7 @@ class Slot:
 
 class CallRunner:
     def __init__(self, kit: Kit, *, closed: str = "") -> None:
-        """`closed` says why no call may run at all."""
+        """`closed` says why no call may run but one that hands the final answer over."""
         self._kit = kit
         self._closed = closed
         self._slots: dict[int, Slot] = {}
@@ -77,10 +80,10 @@ class CallRunner:
             self._slots[index], adopted.sent = adopted, call.id
             return
         earlier = self._all()  # calls of a lost answer may still run: they come first, too
-        slot = Slot(self._kit, Call(self._fresh_id(call.id), call.name, call.arguments), call.id)
+        slot = Slot(self._kit, replace(call, id=self._fresh_id(call.id)), call.id)
         twin = any(_same(call, s.call) and call.id == s.sent for s in self._slots.values())
         self._slots[index] = slot
-        if self._closed:
+        if self._closed and call.name != self._kit.form:
             slot.outcome = Cut(self._closed)
         elif twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
@@ -102,7 +105,7 @@ class CallRunner:
             if isinstance(block, Call):
                 self.begin(index, block)
         return tuple(
-            self._slots[index].call if isinstance(block, Call) else block
+            replace(block, id=self._slots[index].call.id) if isinstance(block, Call) else block
             for index, block in enumerate(content)
         )
 
@@ -193,7 +196,7 @@ class CallRunner:
         return outcome
 
     async def _end(self, slot: Slot, outcome: Outcome) -> None:
-        slot.outcome, slot.ended = _recordable(bounded(outcome)), True
+        slot.outcome, slot.ended = _recordable(bounded(sound_outcome(outcome))), True
         self._kit.trace("Result", slot.call.name)
         await self._kit.emit(
             CallEnded(

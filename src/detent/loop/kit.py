@@ -37,3 +37,5 @@ class Kit(Struct, frozen=True):
     limits: Limits = Limits()
     price: Callable[[str, Usage], float | None] = lambda model, usage: None
     trace: Trace = no_trace
+    form: str = ""
+    """The tool that takes the final answer, where the answer must have a form."""

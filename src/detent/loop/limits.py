@@ -1,6 +1,8 @@
 """What bounds a turn: pure over the tally."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import UNSET, Struct
 
 from detent.types.events import Reason, StepRecord
 from detent.types.usage import Usage
@@ -12,6 +14,7 @@ FIRST_OUTPUT = 32_000
 MOST_TRUNCATION_RETRIES = 3
 MOST_FORCED_CONTINUATIONS = 8
 MOST_PAUSES = 20
+MOST_FORM_TRIES = 5
 
 
 class Limits(Struct, frozen=True):
@@ -51,13 +54,20 @@ class Tally:
         self.recovered = False
         """Room was already made once because the prompt was too long."""
         self.continuations = 0
+        self.form_tries = 0
+        """Answers that did not come in the form that was asked for."""
+        self.nudged = False
+        """The model was asked once to go on after it had said nothing."""
         self.max_output = max_output
 
     def count(self, record: StepRecord, dollars: float | None) -> None:
         self.steps.append(record)
-        self.usage += record.usage
-        self.dollars += dollars or 0.0
+        self.spend(record.usage, dollars)
         self.api_ms += record.ms
+
+    def spend(self, usage: Usage, dollars: float | None) -> None:
+        self.usage += usage
+        self.dollars += dollars or 0.0
 
 
 def first_output(limits: Limits, most: int) -> int:
@@ -70,6 +80,8 @@ class Halt(Struct, frozen=True):
     reason: Reason
     message: str = ""
     status: int | None = None
+    output: Any = UNSET
+    """The answer's value, where one of a given form was asked for."""
 
 
 def exceeded(limits: Limits, tally: Tally, now: float) -> Halt | None:

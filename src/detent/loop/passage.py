@@ -15,10 +15,12 @@ from detent.ports import (
     Stopped,
     Tool,
 )
-from detent.types.codec import arguments_object, encode
+from detent.types.codec import arguments_object, encode, ends_early
 from detent.types.content import Call
 from detent.types.events import Answered, Asked, Progress
 from detent.types.outcomes import Cut, Failed, Outcome, Refused, with_context
+
+CUT_SHORT = "Not run: the call was cut off in the middle of its arguments."
 
 
 class Prepared:
@@ -51,7 +53,7 @@ class Passage:
         try:
             proposal, args = self._propose(call, tool)
         except BadArguments as error:
-            return Failed(str(error))
+            return Failed(f"{CUT_SHORT} {error}" if ends_early(call.arguments) else str(error))
         kit.trace("Permit", call.name)
         kit.trace("Hooks", call.name)
         try:

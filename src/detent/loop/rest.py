@@ -1,5 +1,8 @@
 """Does the model rest? What its answer means for the turn: go on, or end and why."""
 
+from msgspec import UNSET
+
+from detent.loop.form import handed_over, out_of_form
 from detent.loop.kit import Kit
 from detent.loop.limits import (
     MOST_FORCED_CONTINUATIONS,
@@ -9,19 +12,29 @@ from detent.loop.limits import (
     Tally,
 )
 from detent.loop.room import make_room_urgently
+from detent.loop.step import wants_more_room
+from detent.types.codec import arguments_object
 from detent.types.content import plain_text
 from detent.types.events import Notice, Reason, Reminded
 from detent.types.messages import Reply
 
 CONTINUE = "Your answer was cut at its length limit. Go on exactly where it stopped."
+CUT_CALL = "Your last call was cut at the length limit. Send what it was to do in smaller parts."
+GO_ON = "Your answer was empty. Go on with the task, or say that you are done."
 WRAP_UP = "The budget is spent. Answer now with what you have; no tool can be used any more."
+WRAP_UP_IN_FORM = (
+    "The budget is spent. Give your final answer now by calling {tool}; no other tool can be used."
+)
+CUT_STOPS = ("max_tokens", "model_context_window_exceeded")
 USUAL_STOPS = ("end_turn", "stop_sequence", "tool_use")
 
 
 async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt | None:
     """None when the turn goes on. Calls decide; the stop reason only refines."""
-    if reply.calls or steered:
+    if steered:
         return None
+    if reply.calls:
+        return await after_calls(kit, tally, reply)
     match reply.stop:
         case "pause_turn":
             return paused(tally)
@@ -29,15 +42,49 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
             return Halt("refusal", "The model declined to answer.")
         case "max_tokens":
             text = "The answer was cut at the model's output limit."
-            return await cut(kit, tally, Halt("max_tokens", text))
+            return await cut(kit, tally, CONTINUE, Halt("max_tokens", text))
         case "model_context_window_exceeded":
             tally.truncations = MOST_TRUNCATION_RETRIES  # more output will not help, room may
             text = "The answer was cut because the model's window is full."
-            return await cut(kit, tally, Halt("prompt_too_long", text))
+            return await cut(kit, tally, CONTINUE, Halt("prompt_too_long", text))
         case unusual if unusual not in USUAL_STOPS:
             text = f"the model stopped for a reason we do not know ({unusual}); taken as its end"
             await kit.emit(Notice(text, "warning"))
+    if kit.form:
+        return await out_of_form(kit, tally, reply)
+    if not plain_text(reply.content).strip() and not was_cut(tally):
+        return await silent(kit, tally)
     return None if await forced_on(kit, tally, reply) else Halt("end_turn")
+
+
+async def after_calls(kit: Kit, tally: Tally, reply: Reply) -> Halt | None:
+    """Results want to be read; but a call may have handed the final answer over."""
+    if kit.form:
+        value = handed_over(kit, reply)
+        if value is not UNSET:
+            goes_on = await forced_on(kit, tally, reply)
+            return None if goes_on else Halt("end_turn", output=value)
+        if halt := await out_of_form(kit, tally, reply):
+            return halt
+    is_whole = arguments_object(reply.calls[-1].arguments) is not None
+    if reply.stop != "max_tokens" or is_whole or wants_more_room(kit, tally):
+        return None
+    text = "A call was cut at the model's output limit again and again."
+    return await cut(kit, tally, CUT_CALL, Halt("max_tokens", text))
+
+
+async def silent(kit: Kit, tally: Tally) -> Halt | None:
+    """Some models say nothing at all after a result. The same request would give the same."""
+    if tally.nudged:
+        return Halt("invalid_response", "The model gave an empty answer.")
+    tally.nudged = True
+    await kit.emit(Reminded(text=GO_ON, source="empty answer"))
+    return None
+
+
+def was_cut(tally: Tally) -> bool:
+    """The answer before this one was cut: nothing more to add is a good end for it."""
+    return len(tally.steps) > 1 and tally.steps[-2].stop in CUT_STOPS
 
 
 async def last_word(kit: Kit, tally: Tally, spent: Halt) -> bool:
@@ -46,7 +93,8 @@ async def last_word(kit: Kit, tally: Tally, spent: Halt) -> bool:
         return False
     tally.wrapping_up = True
     await kit.emit(Notice(spent.message, "warning"))
-    await kit.emit(Reminded(text=WRAP_UP, source="budget"))
+    text = WRAP_UP_IN_FORM.format(tool=kit.form) if kit.form else WRAP_UP
+    await kit.emit(Reminded(text=text, source="budget"))
     return True
 
 
@@ -59,7 +107,7 @@ def paused(tally: Tally) -> Halt | None:
     return Halt(reason, "The model paused again and again without going on.")
 
 
-async def cut(kit: Kit, tally: Tally, otherwise: Halt) -> Halt | None:
+async def cut(kit: Kit, tally: Tally, text: str, otherwise: Halt) -> Halt | None:
     """A cut answer goes on in a further message.
 
     When that did not help three times, room is made once: perhaps the window was what was full.
@@ -67,7 +115,7 @@ async def cut(kit: Kit, tally: Tally, otherwise: Halt) -> Halt | None:
     if tally.truncations >= MOST_TRUNCATION_RETRIES and not await make_room_urgently(kit, tally):
         return otherwise
     tally.truncations += 1
-    await kit.emit(Reminded(text=CONTINUE, source="truncation"))
+    await kit.emit(Reminded(text=text, source="truncation"))
     return None
 
 

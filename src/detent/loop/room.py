@@ -1,15 +1,19 @@
-"""Making room in the window: before a request when it gets full, after one that was too long."""
+"""Making room in the window: before a request when it gets full, after one that was refused."""
 
 from collections.abc import Sequence
 
+from detent.context.media import suspects
+from detent.context.project import effective
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits, Tally
-from detent.types.events import Compacted, Entry, Replied
+from detent.types.errors import ModelFailure
+from detent.types.events import Compacted, Entry, Notice, Replied, Withheld
 
 WARNING = 0.80
 """Share of the window from which on room is made."""
 RESERVE = 4_000
 """Tokens kept free for the answer."""
+LONGEST_REASON = 300
 MOST_COMPACTIONS = 2
 """In one turn. A turn that needs more would only go round in circles."""
 
@@ -38,6 +42,29 @@ def spent_since(entries: Sequence[Entry], limits: Limits) -> bool:
         if isinstance(entry, Replied):
             total += entry.usage.input + entry.usage.cache_read + entry.usage.cache_write
     return total > limits.compact_at
+
+
+async def recovered(kit: Kit, tally: Tally, failure: ModelFailure) -> bool:
+    """Whether the conversation was changed so that the request may be accepted now."""
+    match failure.kind:
+        case "prompt_too_long":
+            if await make_room_urgently(kit, tally):
+                return True
+            return failure.status == 413 and await withhold(kit, failure.message)
+        case "bad_content":
+            return await withhold(kit, failure.message)
+        case _:
+            return False
+
+
+async def withhold(kit: Kit, reason: str) -> bool:
+    """Pictures that were refused become notes, for good. False when there is none left."""
+    found = suspects(effective(kit.conversation.entries))
+    if not found:
+        return False
+    await kit.emit(Notice(f"an image or document was left out: {reason}", "warning"))
+    await kit.emit(Withheld(entries=found, reason=reason[:LONGEST_REASON]))
+    return True
 
 
 async def make_room_urgently(kit: Kit, tally: Tally) -> bool:

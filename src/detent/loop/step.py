@@ -18,7 +18,9 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
     kit.trace("History", "")
     messages = kit.conversation.messages()
     kit.trace("System", "")
-    tools = () if tally.wrapping_up else kit.toolbox.specs()
+    tools = kit.toolbox.specs()
+    if tally.wrapping_up:
+        tools = [spec for spec in tools if spec.name == kit.form]
     request = Request(kit.system, messages, tools, tally.max_output)
     spent = "not run: the budget is spent" if tally.wrapping_up else ""
     async with CallRunner(kit, closed=spent) as runner:
@@ -29,7 +31,7 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
 
 async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -> Reply:
     """Stream one answer into the log. A cancelled one is kept as far as it was shown."""
-    listener = Listener(kit, runner)
+    listener = Listener(kit, tally, runner)
     begun = kit.clock.elapsed()
     kit.trace("API", kit.model.name)
     try:
@@ -40,6 +42,7 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
             shown = Reply(partial, "cancelled", Usage(), kit.model.name)
             await keep(kit, tally, shown, count(kit, tally, shown, begun))
         raise
+    reply = _with_cut_call_marked(reply)
     step = count(kit, tally, reply, begun)
     if reply.stop == "max_tokens" and not reply.calls and wants_more_room(kit, tally):
         await kit.emit(Discarded("cut at the output limit; asking again with more room"))
@@ -48,6 +51,14 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
     whole = replace(reply, content=runner.adopt(reply.content))
     await keep(kit, tally, whole, step)
     return whole
+
+
+def _with_cut_call_marked(reply: Reply) -> Reply:
+    """The output limit cut the last call before its first argument: it is no call without any."""
+    last = reply.content[-1] if reply.content else None
+    if reply.stop != "max_tokens" or not isinstance(last, Call) or last.arguments.strip():
+        return reply
+    return replace(reply, content=(*reply.content[:-1], replace(last, arguments="{")))
 
 
 def count(kit: Kit, tally: Tally, reply: Reply, begun: float) -> StepRecord:
@@ -71,6 +82,7 @@ async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord) -> None:
             usage=reply.usage,
             message_id=reply.message_id,
             ms=step.ms,
+            provider=reply.provider,
         )
     )
 
@@ -94,7 +106,9 @@ def _with_room(request: Request, tally: Tally) -> Request:
 class Listener:
     """The sink of one answer: shows it, starts its calls, remembers it in case it is cut."""
 
-    def __init__(self, kit: Kit, runner: CallRunner) -> None:
+    def __init__(self, kit: Kit, tally: Tally, runner: CallRunner) -> None:
+        self._kit = kit
+        self._tally = tally
         self._emit = kit.emit
         self._early = kit.limits.early_calls
         self._runner = runner
@@ -102,7 +116,8 @@ class Listener:
 
     async def __call__(self, delta: Delta) -> None:
         if isinstance(delta, CallReady):
-            if self._early:
+            # No arguments may be none, or a cut before the first: only the end of the answer tells.
+            if self._early and delta.call.arguments.strip():
                 self._runner.begin(delta.index, delta.call)
             return
         if isinstance(delta, TextDelta):
@@ -110,6 +125,9 @@ class Listener:
         elif isinstance(delta, Discarded):
             self._texts.clear()
             self._runner.discard()
+            # A failed attempt was paid for, too.
+            price = self._kit.price(self._kit.model.name, delta.usage)
+            self._tally.spend(delta.usage, price)
         await self._emit(delta)
 
     def partial(self) -> tuple[AssistantBlock, ...]:

@@ -2,10 +2,14 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
+from detent.context.media import sound
+from detent.loop.form import handed_over
 from detent.loop.kit import Kit
 from detent.loop.limits import Halt, Tally, blocked, exceeded, first_output
 from detent.loop.rest import at_rest, last_word
-from detent.loop.room import make_room, make_room_urgently
+from detent.loop.room import make_room, recovered
 from detent.loop.step import run_step
 from detent.types.content import UserBlock
 from detent.types.errors import ModelFailure, PromptBlocked
@@ -45,7 +49,7 @@ async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt
 async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> None:
     """Recorded before the model or a hook sees it: a crash loses nothing that was typed."""
     kit.trace("Message", "")
-    await kit.emit(Prompted(turn=tally.turn, content=content))
+    await kit.emit(Prompted(turn=tally.turn, content=sound(content)))
     await take_steering(kit, tally)  # what an interrupted turn did not come to hear
     if added := await kit.gate.prompted(content):
         await kit.emit(Reminded(text=added, source="prompt hook"))
@@ -63,7 +67,7 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
         try:
             reply, stopped = await run_step(kit, tally)
         except ModelFailure as failure:
-            if failure.kind == "prompt_too_long" and await make_room_urgently(kit, tally):
+            if await recovered(kit, tally, failure):
                 continue
             raise
         kit.trace("Compact", "")
@@ -71,7 +75,7 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
         if stopped:
             return Halt("hook_stopped", stopped)
         if tally.wrapping_up and spent:
-            return spent
+            return replace(spent, output=handed_over(kit, reply))
         steered = await take_steering(kit, tally)
         if halt := await at_rest(kit, tally, reply, steered):
             return halt
@@ -81,7 +85,7 @@ async def take_steering(kit: Kit, tally: Tally) -> bool:
     """Prompts that arrived while the step ran join the conversation now."""
     arrived = kit.inbox.take()
     for content in arrived:
-        await kit.emit(Prompted(turn=tally.turn, content=content, steered=True))
+        await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
     return bool(arrived)
 
 
@@ -96,6 +100,7 @@ async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:
         api_ms=tally.api_ms,
         error=halt.message,
         status=halt.status,
+        output=halt.output,
     )
     await kit.emit(ended)
     return ended

@@ -8,13 +8,13 @@ how often the network woke us, not on the number of tokens.
 from collections.abc import Hashable
 from typing import Literal
 
-from detent.types.content import AssistantBlock, Call, Redacted, Text, Thinking
+from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
 from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 
-Kind = Literal["text", "thinking", "redacted", "call"]
+Kind = Literal["text", "thinking", "redacted", "opaque", "call"]
 
 
 class OpenBlock:
@@ -38,13 +38,17 @@ class OpenBlock:
                 return Thinking(text, self.signature)
             case "redacted":
                 return Redacted(text)
+            case "opaque":
+                return Opaque(text)
             case "call":
-                return Call(self.id, self.name, text)
+                return Call(self.id, self.name, text, self.signature)
 
 
 class Assembler:
     def __init__(self) -> None:
         self._blocks: dict[Hashable, OpenBlock] = {}
+        """By key; when a key comes again, it is another block that has it now."""
+        self._order: list[OpenBlock] = []
         self._out: list[Delta] = []
         self._current: OpenBlock | None = None
         self._fresh: list[str] = []
@@ -62,10 +66,16 @@ class Assembler:
         return bool(self._stop)
 
     def piece(self, key: Hashable, kind: Kind, text: str) -> None:
-        """A piece of text, thinking or arguments."""
+        """A piece of text, thinking or arguments.
+
+        Arguments that come behind the end of their call are no afterthought but a fault: the call
+        may have begun to run with what there was.
+        """
         block = self._blocks.get(key)
-        if block is None:
-            block = self._opened(key, OpenBlock(len(self._blocks), kind))
+        if kind == "call" and (block is None or block.kind != kind or block.closed):
+            raise ModelFailure("invalid_response", "arguments came that belong to no open call")
+        if block is None or block.kind != kind:
+            block = self._opened(key, OpenBlock(len(self._order), kind))
         block.pieces.append(text)
         if block is not self._current:
             self._flush()
@@ -75,16 +85,18 @@ class Assembler:
     def call(self, key: Hashable, call_id: str, name: str) -> OpenBlock:
         """A call begins. A missing id is made up, for results must be able to name it."""
         self._flush()
-        index = len(self._blocks)
+        index = len(self._order)
         block = OpenBlock(index, "call", call_id or f"call_{index}", name)
         self._current = block
         self._fresh.append("")  # the first delta tells the name, even before any argument
         return self._opened(key, block)
 
     def redacted(self, key: Hashable, data: str) -> None:
-        block = self._opened(key, OpenBlock(len(self._blocks), "redacted"))
-        block.pieces.append(data)
-        block.closed = True
+        self._unseen(key, OpenBlock(len(self._order), "redacted"), data)
+
+    def opaque(self, key: Hashable, data: str) -> None:
+        """A block that only its provider understands; `data` is its JSON."""
+        self._unseen(key, OpenBlock(len(self._order), "opaque"), data)
 
     def sign(self, key: Hashable, signature: str) -> None:
         block = self._blocks.get(key)
@@ -100,7 +112,7 @@ class Assembler:
             self._close(block)
 
     def close_all(self) -> None:
-        for block in self._blocks.values():
+        for block in self._order:
             if not block.closed:
                 self._close(block)
 
@@ -120,7 +132,12 @@ class Assembler:
         out, self._out = self._out, []
         return out
 
-    def reply(self, model: str) -> Reply:
+    @property
+    def counted(self) -> Usage:
+        """What the answer has cost so far, also one that never becomes whole."""
+        return self._usage
+
+    def reply(self, model: str, provider: str = "") -> Reply:
         """The whole answer; an answer that is none is a failure, not an empty message.
 
         `model` is the name we asked for: servers name their snapshot, and what is signed must go
@@ -128,27 +145,39 @@ class Assembler:
         """
         if not self._ended:
             raise ModelFailure("network", "the stream ended before the answer was complete")
-        content = tuple(block.finished() for block in self._blocks.values())
+        content = tuple(block.finished() for block in self._order)
         stop = self._stop or "end_turn"
         has_calls = any(isinstance(block, Call) for block in content)
         if stop == "tool_use" and not has_calls:
             raise ModelFailure("invalid_response", "the model stopped for a tool but named none")
         useful = has_calls or any(isinstance(b, Text) and b.text.strip() for b in content)
-        if not useful and stop not in ("refusal", "max_tokens", "pause_turn"):
+        if not useful and not self._stop:  # with a reason it is an answer, if a silent one
             raise ModelFailure("invalid_response", "the model gave an empty answer")
-        return Reply(content, stop, self._usage, model, self.message_id)
+        return Reply(content, stop, self._usage, model, self.message_id, provider)
+
+    def _unseen(self, key: Hashable, block: OpenBlock, data: str) -> None:
+        """Whole at once, and nothing of it is shown while it streams; a later form replaces it."""
+        known = self._blocks.get(key)
+        if known is None or known.kind != block.kind:
+            known = self._opened(key, block)
+        known.pieces = [data]
+        known.closed = True
 
     def _opened(self, key: Hashable, block: OpenBlock) -> OpenBlock:
+        before = self._blocks.get(key)
+        if before is not None and not before.closed:
+            self._close(before)
         self._blocks[key] = block
+        self._order.append(block)
         return block
 
     def _close(self, block: OpenBlock) -> None:
         block.closed = True
         if block.kind == "call":
             self._flush()
-            self._out.append(
-                CallReady(block.index, Call(block.id, block.name, "".join(block.pieces)))
-            )
+            call = block.finished()
+            assert isinstance(call, Call)
+            self._out.append(CallReady(block.index, call))
 
     def _flush(self) -> None:
         block, fresh = self._current, self._fresh
@@ -162,7 +191,7 @@ class Assembler:
                 self._out.append(ThinkingDelta(block.index, text))
             case "call":
                 self._out.append(CallDelta(block.index, block.id, block.name, text))
-            case "redacted":
+            case _:
                 pass
         self._fresh = []
         self._current = None

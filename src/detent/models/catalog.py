@@ -2,6 +2,7 @@
 
 import os
 import re
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +26,8 @@ class ModelFacts(Struct, frozen=True):
     """0 is unknown."""
     price: Price | None = None
     above: Above | None = None
+    traits: "Traits | None" = None
+    """Overrides what the families say of the name."""
 
     def cost(self, usage: Usage) -> float | None:
         """None when the price is unknown: an unknown price is not a price of zero."""
@@ -36,17 +39,48 @@ class ModelFacts(Struct, frozen=True):
         return sum(count * each for count, each in zip(counts, price, strict=True)) / 1_000_000
 
 
+class Traits(Struct, frozen=True):
+    """How models of a family want to be spoken to."""
+
+    thinks: Literal["", "adaptive", "budget", "effort"] = ""
+    wire: str = ""
+    """The wire that serves them best at the provider's own address."""
+    quirks: tuple[str, ...] = ()
+    profile: str = ""
+    """`small`: a short prompt and answers held to a schema."""
+
+
+class Family(Traits, frozen=True):
+    match: tuple[str, ...] = ()
+    """Patterns of names, `*` for anything."""
+
+
 class ProviderFacts(Struct, frozen=True):
     wire: str
-    base_url: str
-    model: str
+    base_url: str = ""
+    model: str = ""
     """Used when nobody names one; empty where only the user can know."""
     base_url_from: tuple[str, ...] = ()
+    path: str = ""
+    """Behind an address that the user gave."""
     key_from: tuple[str, ...] = ()
-    """Variables whose value is sent as `x-api-key`."""
+    """Variables whose value is sent in `key_header`."""
+    key_header: str = "x-api-key"
     token_from: tuple[str, ...] = ()
     """Variables whose value is sent as a bearer token."""
     model_from: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """A bare model name that begins so is meant for this provider."""
+    names_with_slash: bool = False
+    """Its own model names hold a slash, so one in front of a name need not be a provider."""
+    own_wire: str = ""
+    """Used at the provider's own address, for models whose family says so."""
+    headers: dict[str, str] = {}
+    quirks: tuple[str, ...] = ()
+    replay: Literal["never", "tool_turns", "always"] = "tool_turns"
+    cloud: bool = False
+    """Reached by the identity of a cloud account, not by a key."""
+    oauth: dict[str, str] = {}
 
 
 class Catalog(Struct, frozen=True):
@@ -54,14 +88,46 @@ class Catalog(Struct, frozen=True):
     aliases: dict[str, str]
     providers: dict[str, ProviderFacts]
     models: dict[str, ModelFacts]
+    traits: tuple[Family, ...] = ()
+
+    def traits_of(self, model: str) -> Traits:
+        """What the first family that knows the name says; nothing is known of a stranger."""
+        if (own := self.facts(model).traits) is not None:
+            return own
+        name = _plain(model).lower()
+        return next((each for each in self.traits if _matches(each, name)), Traits())
 
     def facts(self, model: str) -> ModelFacts:
         """Exact name, else without the date behind it; an unknown model gets safe assumptions."""
-        name = model.rpartition("/")[2]
-        known = self.models.get(name)
+        name = _plain(model)
+        known = self.models.get(model) or self.models.get(name)
         if known is None:
             known = self.models.get(re.sub(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@.*)$", "", name))
         return known or ModelFacts()
+
+
+def _plain(model: str) -> str:
+    """Without the maker in front of it, and without the version that one cloud puts behind."""
+    name = model.rpartition("/")[2].rpartition("anthropic.")[2]
+    return re.sub(r"-v\d+(:\d+)?$", "", name)
+
+
+def _matches(family: Family, name: str) -> bool:
+    return any(_fits(name, pattern) for pattern in family.match)
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """By hand: compiling patterns would cost every start a millisecond."""
+    first, *others = pattern.split("*")
+    if not name.startswith(first):
+        return False
+    place = len(first)
+    for part in others:
+        place = name.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return pattern.endswith("*") or place == len(name)
 
 
 _loaded: Catalog | None = None

@@ -1,5 +1,6 @@
 """HTTP answers that are not 200 → failures that say what to do."""
 
+import re
 import time
 from collections.abc import Mapping
 
@@ -19,7 +20,25 @@ _TOO_LONG = (
     "maximum prompt length",
     "exceeds the maximum number of tokens",
 )
-_SPENT = ("insufficient_quota", "credit balance", "billing", "spend limit", "usage limit")
+_BAD_CONTENT = (
+    "image exceeds",
+    "image dimensions",
+    "image was specified using",
+    "could not process image",
+    "could not process pdf",
+    "unable to process input image",
+    "does not represent a valid image",
+    "unsupported image",
+    "invalid image",
+    "invalid base64",
+    "invalid_image",
+    "image_parse_error",
+    "image_too_large",
+    "image too large",
+    "too many images",
+    "pdf",
+)
+_SPENT = ("insufficient_quota", "credit balance", "billing_error", "spend limit", "usage limit")
 
 
 def failure_from_http(status: int, headers: Mapping[str, str], body: bytes) -> ModelFailure:
@@ -28,16 +47,36 @@ def failure_from_http(status: int, headers: Mapping[str, str], body: bytes) -> M
         kind_of(status, message, headers),
         message,
         status=status,
-        retry_after=retry_after(headers.get("retry-after", ""), time.time()),
+        retry_after=_wait_wanted(headers, body),
     )
+
+
+def _wait_wanted(headers: Mapping[str, str], body: bytes) -> float | None:
+    """In a header as a rule; Gemini says it in the body: `"retryDelay": "13.5s"`."""
+    if value := headers.get("retry-after", ""):
+        return retry_after(value, _server_time(headers))
+    said = re.search(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"', body)
+    return float(said[1]) if said else None
+
+
+def not_a_stream(content_type: str) -> ModelFailure:
+    """Status 200, and not one event: a web page, a proxy's greeting, or nothing at all."""
+    what = f" but {content_type.partition(';')[0]}" if content_type else ""
+    if "event-stream" in content_type:
+        return ModelFailure("network", "the stream ended before the answer was complete")
+    return ModelFailure("invalid_response", f"the endpoint sent no event stream{what}")
 
 
 def kind_of(status: int, message: str, headers: Mapping[str, str]) -> FailureKind:
     text = message.lower()
-    if status in (400, 413, 422) and is_too_long(text):
+    if status == 413 or (status in (400, 422) and is_too_long(text)):
         return "prompt_too_long"
+    if status in (400, 422) and is_bad_content(text):
+        return "bad_content"
     if headers.get("x-should-retry") == "false" or any(mark in text for mark in _SPENT):
         return "invalid_request" if status not in (401, 403) else "auth"
+    if headers.get("x-should-retry") == "true" and status not in (401, 403, 429, 529):
+        return "server"
     match status:
         case 401 | 403:
             return "auth"
@@ -66,6 +105,11 @@ def is_too_long(text: str) -> bool:
     return any(mark in text.lower() for mark in _TOO_LONG)
 
 
+def is_bad_content(text: str) -> bool:
+    """A picture or document that the provider does not take, whatever else is asked of it."""
+    return any(mark in text.lower() for mark in _BAD_CONTENT)
+
+
 def error_text(body: bytes) -> str:
     """The human part of an error body, in any of the shapes servers use."""
     try:
@@ -78,6 +122,16 @@ def error_text(body: bytes) -> str:
         code = error.get("code")
         return f"{text} ({code})" if isinstance(code, str) and code not in text else text
     return str(error)[:500]
+
+
+def _server_time(headers: Mapping[str, str]) -> float:
+    """By the server's own clock if it tells it: ours may be wrong."""
+    try:
+        from email.utils import parsedate_to_datetime
+
+        return parsedate_to_datetime(headers["date"]).timestamp()
+    except (KeyError, TypeError, ValueError):
+        return time.time()
 
 
 def retry_after(value: str, now: float) -> float | None:

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from detent.models.catalog import Catalog, ModelFacts, ProviderFacts
-from detent.models.client import Conduct, HttpModel
-from detent.models.protocols.wire import Endpoint, Wire
-from detent.models.retry import RetryPolicy
-from detent.models.transport import Transport, parse_target
-from detent.models.watch import Timers
-from detent.ports import Clock
+from detent.models.catalog import Catalog, ModelFacts, ProviderFacts, Traits
+from detent.models.protocols.wire import Endpoint
+from detent.models.transport import parse_target
 from detent.types.errors import BadInput, NoModel
 
 
@@ -22,60 +18,122 @@ class Choice(Struct, frozen=True):
     wire: str
     endpoint: Endpoint
     facts: ModelFacts
+    traits: Traits = Traits()
+    about: ProviderFacts = ProviderFacts("chat")
+    secret: tuple[tuple[str, str], ...] = ()
+    """The header that says who we are; empty where nobody asks or something else must tell."""
 
 
-class Wishes(Struct, frozen=True):
-    """What the user said about models, beyond the environment."""
+def choose(wanted: str, environ: Mapping[str, str], known: Catalog, helper: str = "") -> Choice:
+    """`PROVIDER/NAME`, an alias, a bare name, or nothing: then the environment decides.
 
-    fallbacks: tuple[str, ...] = ()
-    timers: Timers = Timers()
-    retry: RetryPolicy = RetryPolicy()
-
-
-def choose(wanted: str, environ: Mapping[str, str], known: Catalog) -> Choice:
-    """`PROVIDER/NAME`, an alias, a bare name, or nothing: then the environment decides."""
+    `helper` is a program that gives the key, for a provider whose variables do not.
+    """
     prefix, slash, rest = wanted.partition("/")
     if slash and prefix in known.providers:
-        return _at(prefix, rest, environ, known)
-    wanted = known.aliases.get(wanted, wanted)
-    return _at(_provider_for(wanted, environ, known), wanted, environ, known)
+        return _at(prefix, rest, environ, known, helper)
+    wanted = alias(wanted, environ, known)
+    provider = _provider_for(wanted, environ, known, helper)
+    if slash and not _takes_slashes(known.providers[provider], environ):
+        raise BadInput(_no_such_provider(prefix, known))
+    return _at(provider, wanted, environ, known, helper)
 
 
-def _provider_for(model: str, environ: Mapping[str, str], known: Catalog) -> str:
-    anthropic = _first(environ, ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
-    openai = _first(environ, ("OPENAI_API_KEY", "OPENAI_BASE_URL"))
-    if model.startswith("claude") and anthropic:
+def alias(name: str, environ: Mapping[str, str], known: Catalog) -> str:
+    """`sonnet` and its kin; the environment may say which model is meant."""
+    if name not in known.aliases:
+        return name
+    return environ.get(f"ANTHROPIC_DEFAULT_{name.upper()}_MODEL") or known.aliases[name]
+
+
+def _takes_slashes(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
+    """A server of the user's own names its models as it likes: `Qwen/Qwen3-Coder`."""
+    return facts.names_with_slash or _is_own(facts, environ)
+
+
+def _no_such_provider(prefix: str, known: Catalog) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(prefix, known.providers, n=1)
+    hint = f"; did you mean {near[0]}/…?" if near else f"; known are {', '.join(known.providers)}"
+    return f"there is no provider {prefix}{hint}"
+
+
+def _provider_for(model: str, environ: Mapping[str, str], known: Catalog, helper: str) -> str:
+    """Who is meant by the name, if we can go there; else the first we can go to."""
+    for name, facts in known.providers.items():
+        is_meant = model.startswith(facts.prefixes)
+        if is_meant and (_open_to_us(facts, environ, helper) or _is_own(facts, environ)):
+            return name
+    anthropic = known.providers["anthropic"]
+    if _open_to_us(anthropic, environ, helper):
         return "anthropic"
-    if model.startswith(("gpt-", "o1", "o3", "o4")) and openai:
-        return "openai"
-    if anthropic:
-        return "anthropic"
-    if openai:
+    if _first(environ, ("OPENAI_API_KEY", "OPENAI_BASE_URL")):
         return "openai"
     for name, facts in known.providers.items():
-        if _first(environ, facts.token_from) or (not facts.token_from and _reached(facts, environ)):
+        if _open_to_us(facts, environ, "") or (not facts.cloud and _is_local(facts, environ)):
             return name
     raise NoModel("no model is configured")
 
 
-def _reached(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
+def _open_to_us(facts: ProviderFacts, environ: Mapping[str, str], helper: str) -> bool:
+    if helper and facts.wire == "anthropic":
+        return True
+    return bool(_first(environ, (*facts.key_from, *facts.token_from)))
+
+
+def _is_local(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
+    """Needs no key, and the user said where it is."""
     return not facts.key_from and bool(_first(environ, facts.base_url_from))
 
 
-def _at(provider: str, model: str, environ: Mapping[str, str], known: Catalog) -> Choice:
+def _at(
+    provider: str, model: str, environ: Mapping[str, str], known: Catalog, helper: str
+) -> Choice:
     facts = known.providers[provider]
-    model = known.aliases.get(model, model) or _first(environ, facts.model_from) or facts.model
-    model = known.aliases.get(model, model)
+    model = model or _first(environ, facts.model_from) or facts.model
+    model = alias(model, environ, known)
     if not model:
         raise BadInput(f"name the model: --model {provider}/NAME")
-    headers = _auth(facts, environ)
-    if not headers and (facts.key_from or facts.token_from) and not _is_own(facts, environ):
+    secret = _auth(facts, environ)
+    if not secret and _needs_key(facts, environ) and not (helper and facts.wire == "anthropic"):
         names = " or ".join((*facts.key_from, *facts.token_from))
         raise NoModel(f"{provider} needs a key: set {names}")
+    traits = known.traits_of(model)
+    wire = facts.wire
+    if facts.own_wire and traits.wire == facts.own_wire and not _is_own(facts, environ):
+        wire = facts.own_wire
+    return Choice(
+        provider,
+        model,
+        wire,
+        Endpoint(base_url(provider, facts, environ, wire), _headers(facts, environ)),
+        known.facts(model),
+        traits,
+        facts,
+        secret,
+    )
+
+
+def _needs_key(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
+    """Not a server on this machine, nor one the user named by address: they may ask for none."""
+    if facts.oauth or _is_own(facts, environ) or facts.base_url.startswith("http://127."):
+        return False
+    return bool(facts.key_from or facts.token_from)
+
+
+def _headers(facts: ProviderFacts, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The provider's own, and for the Anthropic wire those the environment adds."""
+    headers = dict(facts.headers)
     if facts.wire == "anthropic":
-        headers = (*headers, ("anthropic-version", "2023-06-01"))
-    endpoint = Endpoint(_base_url(facts, environ), headers)
-    return Choice(provider, model, facts.wire, endpoint, known.facts(model))
+        for line in environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
+            name, colon, value = line.partition(":")
+            if colon and name.strip():
+                headers[name.strip().lower()] = value.strip()
+    for name, value in headers.items():
+        if not _printable(name) or not _printable(value.replace(" ", "")):
+            raise BadInput(f"the header {name!r} holds characters that no header has")
+    return tuple(headers.items())
 
 
 def _is_own(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
@@ -85,7 +143,7 @@ def _is_own(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
 
 def _auth(facts: ProviderFacts, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     if key := _secret(environ, facts.key_from):
-        return (("x-api-key", key),)
+        return ((facts.key_header, key),)
     if token := _secret(environ, facts.token_from):
         return (("authorization", f"Bearer {token}"),)
     return ()
@@ -94,71 +152,52 @@ def _auth(facts: ProviderFacts, environ: Mapping[str, str]) -> tuple[tuple[str, 
 def _secret(environ: Mapping[str, str], names: tuple[str, ...]) -> str:
     """A key that holds a line end would become a header of its own."""
     secret = _first(environ, names).strip()
-    if not all("!" <= char <= "~" for char in secret):
+    if not _printable(secret):
         raise BadInput(f"{' or '.join(names)} holds characters that no key has")
     return secret
 
 
-def _base_url(facts: ProviderFacts, environ: Mapping[str, str]) -> str:
-    url = (_first(environ, facts.base_url_from) or facts.base_url).rstrip("/")
+def _printable(text: str) -> bool:
+    return all("!" <= char <= "~" for char in text)
+
+
+def base_url(
+    provider: str, facts: ProviderFacts, environ: Mapping[str, str], wire: str = ""
+) -> str:
+    given = _first(environ, facts.base_url_from)
+    url = (given or facts.base_url).rstrip("/")
+    if not url and facts.cloud:
+        return ""  # the cloud's region decides
+    if not url:
+        raise NoModel(f"{provider} needs an address: set {' or '.join(facts.base_url_from)}")
     if "://" not in url:
         url = f"http://{url}"
-    _check_address(url, facts)
-    if facts.wire == "anthropic":
+    source = " or ".join(facts.base_url_from) or f"providers.{provider}"
+    _check_address(url, source)
+    if given and facts.path and not url.endswith(facts.path):
+        url += facts.path
+    return _with_version(url, wire or facts.wire, facts)
+
+
+def _with_version(url: str, wire: str, facts: ProviderFacts) -> str:
+    """People give the address with or without the version behind it."""
+    if wire == "anthropic":
         return url.removesuffix("/v1")
-    return url if facts.model or url.endswith("/v1") else f"{url}/v1"
+    if wire == "gemini":
+        return url if url.rpartition("/")[2].startswith("v1") else f"{url}/v1beta"
+    return url if facts.model or facts.path or url.endswith("/v1") else f"{url}/v1"
 
 
-def _check_address(url: str, facts: ProviderFacts) -> None:
+def _check_address(url: str, source: str) -> None:
     try:
         origin = parse_target(url).origin
     except ValueError as error:
-        raise BadInput(f"{' or '.join(facts.base_url_from)}: {error}") from None
+        raise BadInput(f"{source}: {error}") from None
+    if url.startswith(("unix://", "http+unix://")):
+        return
     if origin.scheme not in ("http", "https") or not origin.host:
-        raise BadInput(f"{' or '.join(facts.base_url_from)}: {url!r} is not a web address")
+        raise BadInput(f"{source}: {url!r} is not a web address")
 
 
 def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((environ[name] for name in names if environ.get(name)), "")
-
-
-def fallbacks_for(choice: Choice, names: tuple[str, ...], known: Catalog) -> tuple[str, ...]:
-    """Fallbacks are reached as the model is: another provider would need another key."""
-    found = []
-    for name in names:
-        prefix, slash, rest = name.partition("/")
-        is_provider = bool(slash) and prefix in known.providers
-        if is_provider and prefix != choice.provider:
-            raise BadInput(f"the fallback model {name} is not of the provider {choice.provider}")
-        plain = rest if is_provider else name
-        found.append(known.aliases.get(plain, plain))
-    return tuple(found)
-
-
-def build(choice: Choice, wishes: Wishes, clock: Clock, environ: Mapping[str, str]) -> HttpModel:
-    conduct = Conduct(
-        window=choice.facts.window,
-        max_output=choice.facts.max_output,
-        fallbacks=wishes.fallbacks,
-        retry=wishes.retry,
-        timers=wishes.timers,
-    )
-    return HttpModel(
-        choice.model,
-        wire=_wire(choice.wire, environ),
-        endpoint=choice.endpoint,
-        transport=Transport(environ),
-        clock=clock,
-        conduct=conduct,
-    )
-
-
-def _wire(name: str, environ: Mapping[str, str]) -> Wire:
-    """Only the wire in use is imported."""
-    if name == "anthropic":
-        from detent.models.protocols.anthropic_messages import AnthropicMessages
-
-        return AnthropicMessages(caching=not environ.get("DISABLE_PROMPT_CACHING"))
-    from detent.models.protocols.openai_chat import OpenAIChat
-
-    return OpenAIChat()

@@ -1,11 +1,64 @@
-"""Reaching an origin through an HTTP proxy. Loaded only when the environment names one."""
+"""Reaching an origin through an HTTP proxy. Loaded only when the environment names one.
+
+For https the proxy sees a host name and a port, and never the request: neither body nor key.
+"""
 
 import asyncio
 from base64 import b64encode
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
-from detent.models.transport import Exchange, Origin
+from detent.models.exchange import MOST_HEAD, Exchange
+from detent.models.transport import Origin
+from detent.types.errors import ModelFailure
+
+
+def proxy_for(origin: Origin, environ: Mapping[str, str]) -> str | None:
+    """The proxy the environment names for this origin; never for loopback."""
+    if origin.is_here or _is_exempt(origin, _variable(environ, "no_proxy")):
+        return None
+    return _variable(environ, f"{origin.scheme}_proxy") or _variable(environ, "all_proxy") or None
+
+
+def _variable(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(name) or environ.get(name.upper(), "")
+
+
+def _is_exempt(origin: Origin, no_proxy: str) -> bool:
+    """`*`, names and whatever ends in them, addresses, networks; each with or without a port."""
+    entries = [entry.lower() for part in no_proxy.split(",") if (entry := part.strip())]
+    return any(entry == "*" or _covers(entry, origin) for entry in entries)
+
+
+def _covers(entry: str, origin: Origin) -> bool:
+    host = origin.host.lower().rstrip(".")
+    if "/" in entry:
+        return _in_network(host, entry)
+    name, port = _without_port(entry)
+    suffix = name.lstrip("*").lstrip(".")
+    if not suffix or (port and port != str(origin.port)):
+        return False
+    return host == suffix or host.endswith(f".{suffix}")
+
+
+def _without_port(entry: str) -> tuple[str, str]:
+    if entry.startswith("["):
+        name, _, rest = entry[1:].partition("]")
+        return name, rest.removeprefix(":")
+    if entry.count(":") == 1:
+        name, _, port = entry.partition(":")
+        return name, port
+    return entry, ""  # also an IPv6 address without brackets
+
+
+def _in_network(host: str, network: str) -> bool:
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:  # a name is in no network: we do not look it up for that
+        return False
 
 
 class Forwarded(Exchange):
@@ -25,9 +78,13 @@ class _Connecting(asyncio.Protocol):
         self._head = b""
 
     def data_received(self, data: bytes) -> None:
+        if self.answer.done():
+            return
         self._head += data
-        if b"\r\n\r\n" in self._head and not self.answer.done():
+        if b"\r\n\r\n" in self._head:
             self.answer.set_result(self._head)
+        elif len(self._head) > MOST_HEAD:
+            self.answer.set_exception(OSError("the proxy sent an endless head"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.answer.done():
@@ -36,9 +93,7 @@ class _Connecting(asyncio.Protocol):
 
 async def connect_through(proxy: str, origin: Origin, tls: Any) -> Exchange:
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    if parts.scheme != "http":
-        raise OSError(f"proxy scheme {parts.scheme!r} is not supported, only http")
-    host, port = parts.hostname or "", parts.port or 8080
+    host, port = _address(parts)
     loop = asyncio.get_running_loop()
     if tls is None:
         _, forwarded = await loop.create_connection(Forwarded, host, port)
@@ -58,6 +113,22 @@ async def connect_through(proxy: str, origin: Origin, tls: Any) -> Exchange:
     return exchange
 
 
+def _address(parts: SplitResult) -> tuple[str, int]:
+    """Asking again would not help against a wrong setting: the kind says so."""
+    if parts.scheme != "http":
+        raise ModelFailure(
+            "invalid_request",
+            f"the proxy speaks {parts.scheme}, which is not supported: name an http:// proxy",
+        )
+    try:
+        host, port = parts.hostname, parts.port or 8080
+    except ValueError:
+        host, port = None, 0
+    if not host:
+        raise ModelFailure("invalid_request", "the address of the proxy is not one")
+    return host, port
+
+
 def _connect_head(origin: Origin, credentials: str) -> bytes:
     host = f"[{origin.host}]" if ":" in origin.host else origin.host
     place = f"{host}:{origin.port}"
@@ -66,11 +137,18 @@ def _connect_head(origin: Origin, credentials: str) -> bytes:
 
 def _check(head: bytes) -> None:
     first = head.split(b"\r\n", 1)[0]
-    if first.split(b" ")[1:2] != [b"200"]:
-        raise OSError(f"the proxy refused the connection: {first.decode('latin-1')}")
+    status = first.split(b" ")[1:2]
+    if status == [b"407"]:
+        raise ModelFailure(
+            "invalid_request",
+            "the proxy does not know us: put user and password into its address, "
+            "http://user:password@host:port",
+        )
+    if status != [b"200"]:
+        raise OSError(f"the proxy refused the connection: {first.decode('latin-1')[:200]}")
 
 
-def _credentials(parts: Any) -> str:
+def _credentials(parts: SplitResult) -> str:
     if not parts.username:
         return ""
     pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

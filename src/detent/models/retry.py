@@ -1,13 +1,14 @@
-"""When a request is sent again. Retries wrap the model call only: tools never run again for it."""
+"""When a request is sent again, and to whom. Wraps the model call only: no tool runs twice."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
 from detent.ports import Clock, DeltaSink
 from detent.types.errors import FailureKind, ModelFailure
-from detent.types.events import Delta, Discarded, Notice, Retrying
-from detent.types.messages import Reply
+from detent.types.events import Delta, Discarded, Notice, Retrying, Switched
+from detent.types.messages import Reply, Request
 
 _PASSING: frozenset[FailureKind] = frozenset(
     {"network", "timeout", "overloaded", "rate_limit", "server"}
@@ -21,51 +22,84 @@ class RetryPolicy(Struct, frozen=True):
     """A server may ask for more; we do not wait longer than this."""
     invalid_again: int = 1
     """How often an answer that is none is asked for again."""
+    jitter: float = 0.0
+    """Share of a delay that is added at random, so that many agents do not come back at once."""
 
 
-class Try(Struct, frozen=True):
-    """One attempt: which model, and how much it may say."""
+class Reachable(Protocol):
+    """A route, as far as persistence needs to know it."""
 
-    model: str
-    max_output: int
+    @property
+    def name(self) -> str: ...
+    async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply: ...
+    async def refresh(self) -> bool: ...
 
 
-Attempt = Callable[[Try, DeltaSink], Awaitable[Reply]]
-
-
-async def with_retries(
-    attempt: Attempt,
-    first: Try,
+async def with_fallbacks(
+    request: Request,
+    routes: Sequence[Reachable],
     *,
+    at: int = 0,
+    left: Callable[[int], None] = lambda at: None,
     policy: RetryPolicy,
-    fallbacks: tuple[str, ...],
     clock: Clock,
     deltas: DeltaSink,
 ) -> Reply:
-    current, spare = first, list(fallbacks)
+    """Routes in order, from `at` on; `left` learns when one was given up for the next."""
+    while True:
+        route, has_next = routes[at], at + 1 < len(routes)
+        try:
+            return await persist(
+                route, request, policy=policy, clock=clock, deltas=deltas, hurried=has_next
+            )
+        except ModelFailure as failure:
+            if not has_next or not (failure.exhausted or failure.kind == "overloaded"):
+                raise
+            at += 1
+            left(at)
+            await _tell_switch(route.name, routes[at].name, failure, deltas)
+
+
+async def _tell_switch(old: str, new: str, failure: ModelFailure, deltas: DeltaSink) -> None:
+    why = "is overloaded" if failure.kind == "overloaded" else f"failed: {failure.message}"
+    await deltas(Switched(model=new, reason=f"{old} {why}"))
+    await deltas(Notice(f"{old} {why}; going on with {new}", "warning"))
+
+
+async def persist(
+    route: Reachable,
+    request: Request,
+    *,
+    policy: RetryPolicy,
+    clock: Clock,
+    deltas: DeltaSink,
+    hurried: bool = False,
+) -> Reply:
+    """One route, until it answers or is given up. In a hurry overload is not waited for."""
     failures: list[ModelFailure] = []
-    waits = 0
+    waits, max_output, refreshed = 0, request.max_output, False
     while True:
         watched = Watched(deltas)
         try:
-            return await attempt(current, watched)
+            return await route.attempt(request, max_output, watched)
         except ModelFailure as failure:
             failures.append(failure)
-            if watched.shown:
-                await deltas(Discarded(failure.message))
-            if failure.kind == "overloaded" and spare:
-                current = Try(spare.pop(0), current.max_output)
-                text = f"{first.model} is overloaded; going on with {current.model}"
-                await deltas(Notice(text, "warning"))
-                continue
+            if watched.shown or failure.usage.total:
+                await deltas(Discarded(failure.message, failure.usage))
+            if failure.kind == "auth" and failure.status and not refreshed:
+                refreshed = True
+                if await route.refresh():
+                    continue
+            if failure.kind == "overloaded" and hurried:
+                raise
             if not _may_retry(failures, policy, waits):
-                raise _final(failures) from failure
+                raise exhausted(failures) from failure
             delay = wait_before(failure, policy, waits)
             waits += 1
             total = len(policy.delays)
             await deltas(Retrying(waits, total, delay, failure.message, failure.status))
             await clock.sleep(delay)
-            current = Try(current.model, smaller_output(current.max_output, failures))
+            max_output = smaller_output(max_output, failures)
 
 
 class Watched:
@@ -83,7 +117,16 @@ class Watched:
 def wait_before(failure: ModelFailure, policy: RetryPolicy, waits: int) -> float:
     if failure.retry_after is not None:
         return min(failure.retry_after, policy.longest_wait)
-    return policy.delays[waits]
+    return policy.delays[waits] * (1 + _chance(policy.jitter))
+
+
+def _chance(most: float) -> float:
+    """Loaded when it is wanted: `random` brings half of the standard library's hashing along."""
+    if not most:
+        return 0.0
+    from random import uniform
+
+    return uniform(0.0, most)
 
 
 def smaller_output(max_output: int, failures: list[ModelFailure]) -> int:
@@ -103,11 +146,31 @@ def _may_retry(failures: list[ModelFailure], policy: RetryPolicy, waits: int) ->
     return last.kind in _PASSING
 
 
-def _final(failures: list[ModelFailure]) -> ModelFailure:
-    """The last failure, marked as final when it was retried in vain."""
+def exhausted(failures: list[ModelFailure]) -> ModelFailure:
+    """The last failure, marked as final when it was retried in vain, with what the others were."""
     last = failures[-1]
     if last.kind not in _PASSING:
         return last
     tries = len(failures)
-    message = last.message if tries == 1 else f"{last.message} (after {tries} attempts)"
-    return ModelFailure(last.kind, message, status=last.status, exhausted=True)
+    message = last.message if tries == 1 else f"{last.message} (after {_story(failures)})"
+    return ModelFailure(
+        last.kind,
+        message,
+        status=last.status,
+        exhausted=True,
+        attempts=tuple(f"{_label(each)}: {each.message}" for each in failures),
+    )
+
+
+def _story(failures: list[ModelFailure]) -> str:
+    """`5 attempts`, or when they failed in different ways `5 attempts: 529 x 3, timeout x 2`."""
+    labels = [_label(failure) for failure in failures]
+    kinds = dict.fromkeys(labels)
+    if len(kinds) == 1:
+        return f"{len(failures)} attempts"
+    counts = ", ".join(f"{kind} × {labels.count(kind)}" for kind in kinds)
+    return f"{len(failures)} attempts: {counts}"
+
+
+def _label(failure: ModelFailure) -> str:
+    return str(failure.status or failure.kind)

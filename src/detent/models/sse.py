@@ -10,21 +10,42 @@ class EventSplitter:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
+        self._held = b""
+        self._is_first = True
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """A piece without a line end only waits: a huge event is not joined again and again."""
-        self._keep(chunk)
-        if b"\n" not in chunk and b"\r" not in chunk:
+        """A piece that ends no event only waits: a huge event is not joined again and again."""
+        fresh = self._with_plain_newlines(chunk)
+        seam = self._parts[-1][-1:] + fresh[:1] if self._parts else b""
+        self._keep(fresh)
+        if b"\n\n" not in fresh and seam != b"\n\n":
             return []
-        pending, held = _with_plain_newlines(self._taken())
-        *events, rest = pending.split(b"\n\n")
-        self._keep(rest + held)
+        *events, rest = self._begun(self._taken()).split(b"\n\n")
+        self._keep(rest)
         return [data for event in events if (data := event_data(event))]
 
     def finish(self) -> list[bytes]:
         """Some servers leave out the blank line behind the last event."""
-        data = event_data(self._taken().replace(b"\r", b"\n"))
+        self._held = b""
+        data = event_data(self._begun(self._taken()))
         return [data] if data else []
+
+    def _begun(self, data: bytes) -> bytes:
+        """A byte order mark may stand before the very first event."""
+        if self._is_first:
+            self._is_first = False
+            return data.removeprefix(b"\xef\xbb\xbf")
+        return data
+
+    def _with_plain_newlines(self, chunk: bytes) -> bytes:
+        """A carriage return at the very end may be half of a pair: it is held back."""
+        data = self._held + chunk if self._held else chunk
+        self._held = b""
+        if b"\r" not in data:
+            return data
+        if data.endswith(b"\r"):
+            data, self._held = data[:-1], b"\r"
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _keep(self, piece: bytes) -> None:
         if piece:
@@ -37,15 +58,6 @@ class EventSplitter:
         pending = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts, self._size = [], 0
         return pending
-
-
-def _with_plain_newlines(data: bytes) -> tuple[bytes, bytes]:
-    """A carriage return at the very end may be half of a pair: it is held back."""
-    if b"\r" not in data:
-        return data, b""
-    held = b"\r" if data.endswith(b"\r") else b""
-    body = data[: len(data) - len(held)]
-    return body.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), held
 
 
 def event_data(event: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""HTTP/1.1 over asyncio with llhttp (httptools) as the parser: the only place that knows sockets.
+"""Connections to servers, kept and used again: the only place that opens sockets.
 
-Kept small on purpose: POST, keep-alive, streamed answers, TLS, HTTP proxies. No redirects (a model
-endpoint that redirects is misconfigured) and no compression (it would hold tokens back).
+Kept small on purpose: GET and POST, keep-alive, TLS, HTTP proxies, unix sockets. What few need
+(packed bodies, redirects, proxies, certificates) lives in files of its own and loads with its case.
 """
 
 import asyncio
@@ -12,19 +12,42 @@ from typing import Any
 import httptools
 from msgspec import Struct
 
+from detent.models.exchange import HIGH_WATER, ConnectionCut, Exchange
+from detent.types.errors import BadInput, ModelFailure
+
+__all__ = [
+    "HIGH_WATER", "Answer", "ConnectionCut", "Exchange", "Origin", "Target", "Transport",
+    "parse_target", "socket_address",
+]  # fmt: skip
+
 CONNECT_TIMEOUT = 15.0
-HIGH_WATER = 1024 * 1024
-"""Bytes kept unread before the socket is paused: a slow reader holds the server back."""
-
-
-class ConnectionCut(ConnectionError):
-    """The connection ended before the answer was complete."""
+ANSWER_TIMEOUT = 30.0
+MOST_ANSWER = 4 * 1024 * 1024
+"""Seconds and bytes for answers that are no streams: lists of models, tokens."""
+MOST_REDIRECTS = 3
+SOCKET = "http+unix"
 
 
 class Origin(Struct, frozen=True):
     scheme: str
     host: str
+    """Or the path of a unix socket."""
     port: int
+
+    @property
+    def place(self) -> str:
+        """As the `host` header has it."""
+        if self.scheme == SOCKET:
+            return "localhost"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        is_default = self.port == (443 if self.scheme == "https" else 80)
+        return host if is_default else f"{host}:{self.port}"
+
+    @property
+    def is_here(self) -> bool:
+        """On this machine: no proxy is asked, and plain http is private."""
+        here = self.host in ("localhost", "::1") or self.host.startswith("127.")
+        return here or self.scheme == SOCKET
 
 
 class Target(Struct, frozen=True):
@@ -32,140 +55,51 @@ class Target(Struct, frozen=True):
     path: str
 
 
+class Answer(Struct, frozen=True):
+    """One that is no stream."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 def parse_target(url: str) -> Target:
-    """Raises ValueError for what is not an address of the web."""
+    """Raises ValueError for what is not an address of the web, or of a socket."""
+    if url.startswith((f"{SOCKET}://", "unix:")):
+        return _socket_target(url)
     try:
         parts = httptools.parse_url(url.encode())
     except httptools.HttpParserError:
         raise ValueError(f"{url!r} is not a web address") from None
-    scheme = (parts.schema or b"http").decode()
+    scheme = (parts.schema or b"http").decode().lower()
     host = (parts.host or b"").decode()
     path = (parts.path or b"/").decode() + (f"?{parts.query.decode()}" if parts.query else "")
     return Target(Origin(scheme, host, parts.port or (443 if scheme == "https" else 80)), path)
 
 
-class Exchange(asyncio.Protocol):
-    """One connection; carries one request at a time. The callbacks are called by httptools."""
+def socket_address(socket: str, path: str = "") -> str:
+    """The address of a server behind a unix socket; a wire's path can be put behind it."""
+    from urllib.parse import quote
 
-    through_proxy = False
-    """The other end is a proxy that forwards plain http: it wants whole addresses."""
-    credentials = ""
-    """A header line for such a proxy."""
+    return f"{SOCKET}://{quote(socket, safe='')}{path}"
 
-    def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
-        self._waiter: asyncio.Future[None] | None = None
-        self._reset()
-        self.closed = False
 
-    def _reset(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.head_done = False
-        self.complete = False
-        self.heard = False
-        self._keep_alive = False
-        self._body: list[bytes] = []
-        self._size = 0
-        self._paused = False
+def _socket_target(url: str) -> Target:
+    """`http+unix://%2Frun%2Fmodel.sock/v1`, or `unix:///run/model.sock/v1`: the part that ends
+    in `.sock` is the socket, what follows is the path."""
+    from urllib.parse import unquote
 
-    def send(self, head: bytes, body: bytes) -> None:
-        self._reset()
-        assert self._transport is not None
-        self._transport.write(head + body if len(body) < 65536 else head)
-        if len(body) >= 65536:
-            self._transport.write(body)
-
-    async def head(self) -> None:
-        while not self.head_done:
-            await self._wait()
-
-    async def read(self) -> bytes:
-        """What has arrived, at least one byte; empty at the end of the answer."""
-        while not self._body:
-            if self.complete:
-                return b""
-            await self._wait()
-        data = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        self._body, self._size = [], 0
-        if self._paused and self._transport is not None:
-            self._transport.resume_reading()
-            self._paused = False
-        return data
-
-    @property
-    def reusable(self) -> bool:
-        """An unread rest may have paused the socket: such a connection is not used again."""
-        return not self.closed and self.complete and not self._body and self._keep_alive
-
-    def abort(self) -> None:
-        self.closed = True
-        if self._transport is not None:
-            self._transport.abort()
-
-    async def _wait(self) -> None:
-        if self.closed:
-            raise ConnectionCut("the server closed the connection")
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    # asyncio.Protocol
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.heard = True
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserError:
-            self.abort()
-        if self._size > HIGH_WATER and not self._paused and self._transport is not None:
-            self._transport.pause_reading()
-            self._paused = True
-        self._wake()
-
-    def eof_received(self) -> bool:
-        # Without a length an answer ends with the connection; the parser knows which case it is.
-        # httptools has no call for "end of input", so a body of unknown length is taken as whole.
-        if self.head_done and not self.complete and self._until_close():
-            self.complete = True
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.closed = True
-        self._wake()
-
-    def _until_close(self) -> bool:
-        return "content-length" not in self.headers and "transfer-encoding" not in self.headers
-
-    # httptools callbacks
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
-
-    def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code()
-        if status >= 200:  # 100 Continue and its kin are followed by the real answer
-            self.status = status
-            self.head_done = True
-
-    def on_body(self, body: bytes) -> None:
-        self._body.append(body)
-        self._size += len(body)
-
-    def on_message_complete(self) -> None:
-        self.complete = self.head_done
-        self._keep_alive = self._parser.should_keep_alive()  # only known at this moment
+    scheme, _, rest = url.partition(":")
+    rest = rest.removeprefix("//")
+    if scheme == "unix":
+        socket, _, path = f"{rest}/".partition(".sock/")
+        socket, path = (f"{socket}.sock", path[:-1]) if ".sock/" in f"{rest}/" else (rest, "")
+    else:
+        socket, _, path = rest.partition("/")
+    socket = unquote(socket)
+    if not socket.startswith("/") or "\0" in socket or not path.isascii() or not _plain(path):
+        raise ValueError(f"{url!r} does not name a unix socket by its whole path")
+    return Target(Origin(SOCKET, socket, 0), f"/{path}")
 
 
 class Transport:
@@ -178,21 +112,14 @@ class Transport:
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Exchange:
         """Send and wait for the head of the answer. The caller gives the exchange back."""
-        target = parse_target(url)
-        while True:
-            exchange, fresh = await self._connection(target.origin)
-            head = self._head(target, headers, len(body), exchange)
-            try:
-                exchange.send(head, body)
-                await exchange.head()
-                return exchange
-            except ConnectionCut:
-                # An idle connection may die the moment we use it: once more, on a new one.
-                if fresh or exchange.heard:
-                    raise
-            except BaseException:
-                exchange.abort()
-                raise
+        return await self._send("POST", parse_target(url), headers, body)
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> Answer:
+        return await self._answer("GET", url, headers, b"")
+
+    async def submit(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """A POST whose answer is no stream."""
+        return await self._answer("POST", url, headers, body)
 
     def give_back(self, url: str, exchange: Exchange) -> None:
         if exchange.reusable:
@@ -207,18 +134,51 @@ class Transport:
                 exchange.abort()
         await asyncio.sleep(0)  # lets the aborted sockets close before the loop ends
 
-    def _head(
-        self, target: Target, headers: Mapping[str, str], length: int, exchange: Exchange
-    ) -> bytes:
-        origin = target.origin
-        default = origin.port == (443 if origin.scheme == "https" else 80)
-        host = f"[{origin.host}]" if ":" in origin.host else origin.host
-        place = host if default else f"{host}:{origin.port}"
-        absolute = exchange.through_proxy
-        path = f"http://{place}{target.path}" if absolute else target.path
-        lines = [f"POST {path} HTTP/1.1", f"host: {place}", f"content-length: {length}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return ("\r\n".join(lines) + f"\r\n{exchange.credentials}\r\n").encode("latin-1", "replace")
+    async def _answer(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
+        from detent.models.body import whole
+
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            exchange = await self._send(method, parse_target(url), headers, body)
+            try:
+                content = await whole(exchange, MOST_ANSWER)
+                return Answer(exchange.status, exchange.headers, content)
+            finally:
+                self.give_back(url, exchange)
+
+    async def _send(
+        self, method: str, target: Target, headers: Mapping[str, str], body: bytes
+    ) -> Exchange:
+        for _ in range(MOST_REDIRECTS + 1):
+            exchange = await self._send_once(method, target, headers, body)
+            if exchange.status not in (301, 302, 303, 307, 308):
+                return exchange
+            from detent.models.redirect import next_target
+
+            try:
+                target = next_target(method, target, exchange)
+            finally:
+                exchange.abort()  # its body is of no interest, and may be long
+        raise ModelFailure("invalid_request", "the endpoint redirects in circles")
+
+    async def _send_once(
+        self, method: str, target: Target, headers: Mapping[str, str], body: bytes
+    ) -> Exchange:
+        while True:
+            exchange, fresh = await self._connection(target.origin)
+            try:
+                exchange.send(_head(method, target, headers, len(body), exchange), body)
+                await exchange.head()
+                return exchange
+            except ConnectionCut:
+                # An idle connection may die the moment we use it: once more, on a new one.
+                exchange.abort()
+                if fresh or exchange.heard:
+                    raise
+            except BaseException:
+                exchange.abort()
+                raise
 
     async def _connection(self, origin: Origin) -> tuple[Exchange, bool]:
         idle = self._idle.get(origin, [])
@@ -230,40 +190,53 @@ class Transport:
             return await self._connect(origin), True
 
     async def _connect(self, origin: Origin) -> Exchange:
-        from_proxy = None if not self._has_proxy() else proxy_for(origin, self._environ)
-        if from_proxy is not None:
+        loop = asyncio.get_running_loop()
+        if origin.scheme == SOCKET:
+            return (await loop.create_unix_connection(Exchange, origin.host))[1]
+        proxy = self._proxy(origin)
+        if origin.scheme != "https" and proxy is None:
+            return (await loop.create_connection(Exchange, origin.host, origin.port))[1]
+        if origin.scheme != "https":
             from detent.models.proxy import connect_through
 
-            context = self._tls_context() if origin.scheme == "https" else None
-            return await connect_through(from_proxy, origin, context)
-        loop = asyncio.get_running_loop()
-        secure = self._tls_context() if origin.scheme == "https" else None
-        _, exchange = await loop.create_connection(Exchange, origin.host, origin.port, ssl=secure)
-        return exchange
+            return await connect_through(proxy or "", origin, None)
+        from detent.models.tls import connect_securely
 
-    def _has_proxy(self) -> bool:
-        return any(name.lower().endswith("_proxy") for name in self._environ)
+        return await connect_securely(origin, self._tls_context(), proxy)
+
+    def _proxy(self, origin: Origin) -> str | None:
+        if origin.is_here or not any(name.lower().endswith("_proxy") for name in self._environ):
+            return None
+        from detent.models.proxy import proxy_for
+
+        return proxy_for(origin, self._environ)
 
     def _tls_context(self) -> Any:
         """Loading the certificates takes 30 ms: only for https, and once."""
         if self._tls is None:
-            import ssl
+            from detent.models.tls import client_context
 
-            self._tls = ssl.create_default_context()
+            try:
+                self._tls = client_context(self._environ)
+            except BadInput as error:  # a request may only fail as a request
+                raise ModelFailure("invalid_request", str(error)) from None
         return self._tls
 
 
-def proxy_for(origin: Origin, environ: Mapping[str, str]) -> str | None:
-    """The proxy the environment names for this origin; never for loopback."""
-    if origin.host in ("localhost", "::1") or origin.host.startswith("127."):
-        return None
-    for entry in _variable(environ, "no_proxy").split(","):
-        suffix = entry.strip().lstrip("*").lstrip(".").lower()
-        host = origin.host.lower()
-        if entry.strip() == "*" or (suffix and (host == suffix or host.endswith("." + suffix))):
-            return None
-    return _variable(environ, f"{origin.scheme}_proxy") or _variable(environ, "all_proxy") or None
+def _head(
+    method: str, target: Target, headers: Mapping[str, str], length: int, exchange: Exchange
+) -> bytes:
+    place = target.origin.place
+    path = f"http://{place}{target.path}" if exchange.through_proxy else target.path
+    lines = [f"{method} {path} HTTP/1.1", f"host: {place}"]
+    if method == "POST":
+        lines.append(f"content-length: {length}")
+    for name, value in headers.items():
+        if not _plain(f"{name}{value}"):
+            raise ModelFailure("invalid_request", f"the header {name!r} holds a line end")
+        lines.append(f"{name}: {value}")
+    return ("\r\n".join(lines) + f"\r\n{exchange.credentials}\r\n").encode("latin-1", "replace")
 
 
-def _variable(environ: Mapping[str, str], name: str) -> str:
-    return environ.get(name) or environ.get(name.upper(), "")
+def _plain(text: str) -> bool:
+    return not any(char in text for char in "\r\n\0")

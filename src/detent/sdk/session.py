@@ -82,6 +82,12 @@ class Session:
         await self._engine.begin()
         await self._engine.switch_model(name)
 
+    async def set_thinking(self, budget: int | None) -> None:
+        """Tokens for thinking from the next turn on; 0 is none, None what the settings say."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        await self._engine.set_thinking(budget)
+
     @property
     def tools(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self._engine.kit.toolbox.specs())

@@ -1,8 +1,9 @@
 """What a turn came to: the fold of its events."""
 
 from collections.abc import Iterable
+from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from detent.types.content import Call, plain_text
 from detent.types.events import (
@@ -30,6 +31,8 @@ class TurnSummary(Struct, frozen=True):
     auto_compaction: Compacted | None = None
     refused: tuple[CallEnded, ...] = ()
     error: str = ""
+    output: Any = None
+    """The final answer as data, where `Options.json_schema` asked for it."""
 
     @property
     def ok(self) -> bool:
@@ -66,6 +69,7 @@ def summarise(events: Iterable[Event]) -> TurnSummary:
         auto_compaction=compaction,
         refused=tuple(result for result in results if isinstance(result.outcome, Refused)),
         error=ended.error,
+        output=None if ended.output is UNSET else ended.output,
     )
 
 
@@ -80,7 +84,7 @@ def final_text(replies: list[Replied]) -> str:
     """The last answer; pieces of one that was cut and continued are joined."""
     texts: list[str] = []
     for reply in reversed(replies):
-        if texts and reply.stop != "max_tokens":
+        if texts and reply.stop not in ("max_tokens", "model_context_window_exceeded"):
             break
         texts.append(plain_text(reply.content))
     return "".join(reversed(texts))

@@ -10,6 +10,7 @@ from detent.testing.script import (
     QUIRKS,
     Call,
     Fault,
+    Foreign,
     RedactedThink,
     Reply,
     Say,
@@ -27,7 +28,7 @@ from detent.testing.script import (
 if TYPE_CHECKING:
     from detent.testing.memory_host import MemoryHost
     from detent.testing.reading import load_script, parse_script
-    from detent.testing.request import Request, ToolResult
+    from detent.testing.request import Request, Said, ToolResult
     from detent.testing.scripted_model import ScriptedModel
     from detent.testing.served import ServedScript, serve
     from detent.testing.server import ScriptedServer
@@ -38,11 +39,13 @@ __all__ = [
     "QUIRKS",
     "Call",
     "Fault",
+    "Foreign",
     "Mark",
     "MemoryHost",
     "RedactedThink",
     "Reply",
     "Request",
+    "Said",
     "Say",
     "Script",
     "ScriptedModel",
@@ -68,6 +71,7 @@ _HOMES = {
     "Mark": "streaming",
     "MemoryHost": "memory_host",
     "Request": "request",
+    "Said": "talk",
     "ScriptedModel": "scripted_model",
     "ScriptedServer": "server",
     "ServedScript": "served",

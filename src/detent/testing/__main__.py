@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -18,7 +19,7 @@ from detent.testing.request import Request
 from detent.testing.script import Script
 from detent.testing.server import ScriptedServer
 
-_SECRET = {"authorization", "x-api-key", "api-key", "cookie"}
+_SECRET = {"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"}
 
 
 def main() -> int:
@@ -44,7 +45,8 @@ def _opened(path: str | None) -> AbstractContextManager[TextIO | None]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m detent.testing",
-        description="Serve a scripted model on loopback (Anthropic Messages, Chat Completions).",
+        description="Serve a scripted model on loopback: Anthropic Messages, Chat Completions, "
+        "OpenAI Responses, Gemini.",
     )
     parser.add_argument("script", metavar="SCRIPT.json")
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes any free port")
@@ -99,7 +101,7 @@ def _entry(request: Request) -> dict[str, Any]:
     return {
         "number": request.number,
         "method": request.method,
-        "path": request.path,
+        "path": re.sub(r"([?&]key=)[^&]+", r"\1***", request.path),
         "connection": request.connection,
         "at": request.at,
         "headers": headers,

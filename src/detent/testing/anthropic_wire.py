@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from detent.testing.script import Block, Call, Event, RedactedThink, Reply, Say, Think
+from detent.testing.script import Block, Call, Foreign, RedactedThink, Reply, Say, Think
+from detent.testing.sse import Event, around, compact, named
 
 _ERROR_TYPES = {
     400: "invalid_request_error",
@@ -28,16 +28,16 @@ def stream(reply: Reply, body: Mapping[str, Any], number: int) -> Iterator[Event
     head = _message(reply, body, number) | {"content": [], "stop_reason": None}
     if "usage" in head:
         head["usage"] |= {"output_tokens": min(1, reply.usage.output)}
-    yield Event(_event("message_start", message=head))
+    yield Event(named("message_start", message=head))
     noisy = "noise" in reply.quirks
     for index, block in enumerate(reply.blocks):
         if noisy:
             yield Event(keep_alive())
-            yield Event(_event("event_from_the_future", anything=[index]))
+            yield Event(named("event_from_the_future", anything=[index]))
         start = _block(reply, index, number, empty=True)
-        yield Event(_event("content_block_start", index=index, content_block=start))
+        yield Event(named("content_block_start", index=index, content_block=start))
         yield from _deltas(block, index)
-        yield Event(_event("content_block_stop", index=index), ends_block=True)
+        yield Event(named("content_block_stop", index=index), ends_block=True)
     yield from _closing(reply)
 
 
@@ -50,16 +50,16 @@ def error_body(
     status: int, message: str | None, number: int, kind: str | None = None
 ) -> dict[str, Any]:
     fallback = "api_error" if status >= 500 else "invalid_request_error"
-    named = kind or _ERROR_TYPES.get(status, fallback)
+    called = kind or _ERROR_TYPES.get(status, fallback)
     return {
         "type": "error",
-        "error": {"type": named, "message": message or f"scripted {named}"},
+        "error": {"type": called, "message": message or f"scripted {called}"},
         "request_id": f"req_{number}",
     }
 
 
 def error_event(kind: str, message: str) -> bytes:
-    return _event("error", error={"type": kind, "message": message})
+    return named("error", error={"type": kind, "message": message})
 
 
 def garbage() -> bytes:
@@ -67,7 +67,7 @@ def garbage() -> bytes:
 
 
 def keep_alive() -> bytes:
-    return _event("ping")
+    return named("ping")
 
 
 def _message(reply: Reply, body: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -86,8 +86,9 @@ def _message(reply: Reply, body: Mapping[str, Any], number: int) -> dict[str, An
 def _block(reply: Reply, index: int, number: int, empty: bool = False) -> dict[str, Any]:
     """The block whole, or `empty` as it stands before its deltas."""
     match reply.blocks[index]:
-        case Say(text):
-            return {"type": "text", "text": "" if empty else text}
+        case Say(text, _, citations):
+            cited = {"citations": [] if empty else list(citations)} if citations else {}
+            return {"type": "text", "text": "" if empty else text, **cited}
         case Think(text, signature):
             filled = {"thinking": text, "signature": signature or ""}
             return {"type": "thinking", **(dict.fromkeys(filled, "") if empty else filled)}
@@ -95,20 +96,25 @@ def _block(reply: Reply, index: int, number: int, empty: bool = False) -> dict[s
             return {"type": "redacted_thinking", "data": data}
         case Call(name) as call:
             given = {} if empty else call.parsed or {}
-            named = reply.call_id(index, number)
-            return {"type": "tool_use", "id": named, "name": name, "input": given}
+            called = reply.call_id(index, number)
+            return {"type": "tool_use", "id": called, "name": name, "input": given}
+        case Foreign(data):
+            return data
 
 
 def _deltas(block: Block, index: int) -> Iterator[Event]:
     match block:
-        case Say(text, pieces):
+        case Say(text, pieces, citations):
+            for citation in citations:
+                delta = {"type": "citations_delta", "citation": citation}
+                yield Event(named("content_block_delta", index=index, delta=delta))
             yield from _pieces(index, "text_delta", "text", pieces or _once(text))
         case Think(text, signature, pieces):
             yield from _pieces(index, "thinking_delta", "thinking", pieces or _once(text))
             yield from _pieces(index, "signature_delta", "signature", _once(signature))
         case Call():
             yield from _pieces(index, "input_json_delta", "partial_json", block.fragments)
-        case RedactedThink():
+        case RedactedThink() | Foreign():
             pass
 
 
@@ -117,21 +123,22 @@ def _once(text: str | None) -> tuple[str, ...]:
 
 
 def _pieces(index: int, kind: str, key: str, pieces: tuple[str, ...]) -> Iterator[Event]:
-    # Long streams are made of these, so everything but the piece is encoded once.
-    event = _event("content_block_delta", index=index, delta={"type": kind, key: "\0"})
-    before, _, after = event.partition(b'"\\u0000"')
+    event = named("content_block_delta", index=index, delta={"type": kind, key: "\0"})
+    before, after = around(event)
     for piece in pieces:
-        yield Event(before + json.dumps(piece).encode() + after, delta=True)
+        yield Event(before + compact(piece) + after, delta=True)
 
 
 def _closing(reply: Reply) -> Iterator[Event]:
     delta: dict[str, Any] = {"stop_reason": reply.stop_reason, "stop_sequence": None}
-    if reply.stop_reason == "refusal":
+    if reply.stop_details is not None:
+        delta["stop_details"] = reply.stop_details
+    elif reply.stop_reason == "refusal":
         delta["stop_details"] = {"type": "refusal", "category": None, "explanation": None}
     usage = {} if "no_usage" in reply.quirks else {"usage": _usage(reply)}
-    yield Event(_event("message_delta", delta=delta, **usage), closing=True)
+    yield Event(named("message_delta", delta=delta, **usage), closing=True)
     if "no_done" not in reply.quirks:
-        yield Event(_event("message_stop"), closing=True)
+        yield Event(named("message_stop"), closing=True)
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
@@ -142,8 +149,3 @@ def _usage(reply: Reply) -> dict[str, Any]:
         "cache_read_input_tokens": usage.cache_read,
         "output_tokens": usage.output,
     }
-
-
-def _event(name: str, **fields: Any) -> bytes:
-    data = json.dumps({"type": name, **fields}, separators=(",", ":"))
-    return f"event: {name}\ndata: {data}\n\n".encode()

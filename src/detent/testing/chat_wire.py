@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from detent.testing.script import Call, Event, RedactedThink, Reply, Say, Think
+from detent.testing.script import Call, Foreign, RedactedThink, Reply, Say, Think
+from detent.testing.sse import Event, around, compact
+from detent.testing.sse import unnamed as _data
 
 # Scripts speak of stop reasons in Anthropic words; a word not listed is sent as it is.
 _FINISH = {
@@ -102,8 +103,12 @@ def _block_streams(reply: Reply, chunk: _Chunk, number: int) -> Iterator[Iterato
         match block:
             case Say(text, pieces):
                 yield _text_events(chunk, ("content",), pieces or (text,))
+            case Think() if "reasoning_details" in reply.quirks:
+                yield _detail_events(chunk, block)
             case Think(text, _, pieces):
                 yield _text_events(chunk, _reasoning_keys(reply), pieces or (text,))
+            case Foreign(data):
+                yield iter([Event(chunk(data), ends_block=True)])
             case Call() if not interleave:
                 yield next(slots)
             case Call() | RedactedThink():
@@ -120,10 +125,18 @@ def _alternating(streams: list[Iterator[Event]]) -> Iterator[Event]:
 def _text_events(chunk: _Chunk, keys: tuple[str, ...], pieces: tuple[str, ...]) -> Iterator[Event]:
     if not keys:  # Plain Chat Completions does not show thinking.
         return
-    # Long streams are made of these, so everything but the piece is encoded once.
-    parts = chunk(dict.fromkeys(keys, "\0")).split(b'"\\u0000"')
+    parts = around(chunk(dict.fromkeys(keys, "\0")))
     for left, piece in enumerate(pieces, 1 - len(pieces)):
-        yield Event(json.dumps(piece).encode().join(parts), delta=True, ends_block=left == 0)
+        yield Event(compact(piece).join(parts), delta=True, ends_block=left == 0)
+
+
+def _detail_events(chunk: _Chunk, thought: Think) -> Iterator[Event]:
+    """As routers send it: fragments of one entry, the last with the signature."""
+    entry = {"type": "reasoning.text", "index": 0, "format": "unknown"}
+    for piece in thought.pieces or (thought.text,):
+        yield Event(chunk({"reasoning_details": [{**entry, "text": piece}]}), delta=True)
+    signed = {**entry, "text": "", "signature": thought.signature}
+    yield Event(chunk({"reasoning_details": [signed]}), ends_block=True)
 
 
 def _call_events(reply: Reply, index: int, chunk: _Chunk, number: int) -> Iterator[Event]:
@@ -184,13 +197,11 @@ def _finish(reply: Reply) -> str:
 def _usage(reply: Reply) -> dict[str, Any]:
     usage = reply.usage
     prompt = usage.input + usage.cache_read + usage.cache_write
+    thought = {"completion_tokens_details": {"reasoning_tokens": usage.reasoning}}
     return {
         "prompt_tokens": prompt,
         "completion_tokens": usage.output,
         "total_tokens": prompt + usage.output,
         "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        **(thought if usage.reasoning else {}),
     }
-
-
-def _data(value: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(value, separators=(',', ':'))}\n\n".encode()

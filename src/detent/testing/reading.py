@@ -11,12 +11,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
 
+from detent.testing.edits import check_edit
 from detent.testing.script import (
     QUIRKS,
     After,
     Block,
     Call,
     Fault,
+    Foreign,
+    Framing,
     Pick,
     RedactedThink,
     Reply,
@@ -133,7 +136,7 @@ def _read_block(found: Any, at: str) -> Block:
     _of(dict)(found, at)
     for kind, (make, own_name, readers) in _BLOCKS.items():
         if kind in found:
-            fields = _fields({kind: _TEXT, **readers}, found, at)
+            fields = _fields({kind: _OWN.get(kind, _TEXT), **readers}, found, at)
             try:
                 return make(**{own_name: fields.pop(kind)}, **fields)
             except ValueError as error:
@@ -159,6 +162,22 @@ def _read_usage(found: Any, at: str) -> Usage:
     return cast(Usage, _built(Usage, _USAGE, found, at))
 
 
+def _read_edit(found: Any, at: str) -> str:
+    try:
+        check_edit(_TEXT(found, at))
+    except ValueError as error:
+        raise _bad(at, str(error)) from None
+    return cast(str, found)
+
+
+def _read_bytes(found: Any, at: str) -> bytes:
+    """Text in which each character is a byte."""
+    try:
+        return cast(str, _TEXT(found, at)).encode("latin-1")
+    except UnicodeEncodeError:
+        raise _bad(at, "expected characters up to \\u00ff, each of them a byte") from None
+
+
 def _read_quirks(found: Any, at: str) -> frozenset[str]:
     return frozenset(_many(_one_of(*sorted(QUIRKS)))(found, at))
 
@@ -170,7 +189,7 @@ _SECONDS = _at_least_zero(float, int)
 _PIECES = _many(_TEXT)
 
 _BLOCKS: dict[str, tuple[Callable[..., Block], str, dict[str, _Reader]]] = {
-    "say": (Say, "text", {"pieces": _PIECES}),
+    "say": (Say, "text", {"pieces": _PIECES, "citations": _many(_of(dict))}),
     "think": (Think, "text", {"signature": _TEXT_OR_NULL, "pieces": _PIECES}),
     "redacted_think": (RedactedThink, "data", {}),
     "call": (
@@ -178,9 +197,14 @@ _BLOCKS: dict[str, tuple[Callable[..., Block], str, dict[str, _Reader]]] = {
         "name",
         {"input": _of(dict), "id": _TEXT, "raw": _TEXT, "pieces": _PIECES},
     ),
+    "foreign": (Foreign, "data", {}),
 }
+_OWN: dict[str, _Reader] = {"foreign": _of(dict)}
+"""What stands under a block's kind, where it is not text."""
 
-_USAGE: dict[str, _Reader] = dict.fromkeys(("input", "output", "cache_read", "cache_write"), _COUNT)
+_USAGE: dict[str, _Reader] = dict.fromkeys(
+    ("input", "output", "cache_read", "cache_write", "reasoning"), _COUNT
+)
 
 _FAULT: dict[str, _Reader] = {
     "status": _COUNT,
@@ -191,9 +215,16 @@ _FAULT: dict[str, _Reader] = {
     "error_type": _TEXT,
     "error_message": _TEXT,
     "stall_after": _COUNT,
+    "drip_after": _COUNT,
     "garbage_after": _COUNT,
     "reset": _of(bool),
     "no_stop": _of(bool),
+    "raw": _read_bytes,
+    "preface": _read_bytes,
+    "edits": _many(_read_edit),
+    "framing": _one_of(*get_args(Framing)),
+    "split": _COUNT,
+    "reset_after": _COUNT,
 }
 
 _REPLY: dict[str, _Reader] = {
@@ -207,6 +238,7 @@ _REPLY: dict[str, _Reader] = {
     "headers": _named(_TEXT),
     "model": _TEXT,
     "quirks": _read_quirks,
+    "stop_details": _of(dict),
 }
 
 _SCRIPT: dict[str, _Reader] = {

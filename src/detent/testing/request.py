@@ -6,15 +6,14 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
+
+from detent.testing.talk import Said, ToolResult, talk_of
+
+__all__ = ["Request", "Said", "ToolResult"]
 
 _SCENARIO = re.compile(r"(?:PARITY_)?SCENARIO:([A-Za-z0-9_.-]+)")
-
-
-class ToolResult(NamedTuple):
-    id: str
-    text: str
-    is_error: bool
+_GEMINI = re.compile(r"/models/([^/:]+):(stream)?generateContent", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -38,29 +37,48 @@ class Request:
         return value
 
     @property
+    def model(self) -> str:
+        """In the body, but on one wire it is in the path."""
+        named = _GEMINI.search(self.path)
+        return named[1] if named else str(self.json.get("model", "scripted"))
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is wanted as a stream."""
+        named = _GEMINI.search(self.path)
+        return bool(named[2]) if named else self.json.get("stream") is True
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
+        """As they came, on the two wires that call them so; `talk` is the same on all."""
         found = self.json.get("messages")
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+    @cached_property
+    def talk(self) -> list[Said]:
+        """The conversation, on any wire; the system prompt comes first."""
+        return talk_of(self.json)
+
+    @property
+    def system(self) -> str:
+        return "\n".join(said.text for said in self.talk if said.role == "system")
 
     @property
     def turn(self) -> int:
         """How many assistant messages the conversation holds already."""
-        return sum(message.get("role") == "assistant" for message in self.messages)
+        return sum(said.role == "assistant" for said in self.talk)
 
     @property
     def user_texts(self) -> list[str]:
         """The text of every user message that has any."""
-        users = (each for each in self.messages if each.get("role") == "user")
-        return [text for text in (_text_of(each.get("content")) for each in users) if text]
+        return [said.text for said in self.talk if said.role == "user" and said.text]
 
     @property
     def tool_results(self) -> list[ToolResult]:
-        """The tool results since the last assistant message, on either wire."""
+        """The tool results since the last assistant message."""
         latest: list[ToolResult] = []
-        for message in self.messages:
-            if message.get("role") == "assistant":
-                latest = []
-            latest += _results_of(message)
+        for said in self.talk:
+            latest = [] if said.role == "assistant" else [*latest, *said.results]
         return latest
 
     @property
@@ -72,29 +90,3 @@ class Request:
             if names:
                 return str(names[-1])
         return None
-
-
-def _text_of(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts = (each for each in content if isinstance(each, dict) and each.get("type") == "text")
-    return "\n".join(str(part.get("text", "")) for part in parts)
-
-
-def _results_of(message: dict[str, Any]) -> list[ToolResult]:
-    content = message.get("content")
-    if message.get("role") == "tool":
-        return [ToolResult(str(message.get("tool_call_id", "")), _text_of(content), False)]
-    if message.get("role") != "user" or not isinstance(content, list):
-        return []
-    return [
-        ToolResult(
-            str(block.get("tool_use_id", "")),
-            _text_of(block.get("content")),
-            bool(block.get("is_error")),
-        )
-        for block in content
-        if isinstance(block, dict) and block.get("type") == "tool_result"
-    ]

@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event as ThreadEvent
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
+from detent.testing.edits import check_edit
 from detent.testing.request import Request
 
 Pick: TypeAlias = Literal["sequence", "by_turn"]
 After: TypeAlias = Literal["repeat_last", "error"]
+Framing: TypeAlias = Literal["chunked", "length", "close", "too_long", "too_short", "bad_chunk"]
 
 QUIRKS = frozenset(
     {
@@ -22,13 +24,14 @@ QUIRKS = frozenset(
         "finish_stop",  # finish_reason "stop" although there are calls
         "reasoning",  # thinking travels in delta.reasoning
         "reasoning_content",  # thinking travels in delta.reasoning_content
+        "reasoning_details",  # thinking travels in delta.reasoning_details, signed
         "usage_every_chunk",  # usage on every chunk, asked for or not
-        "missing_id",  # neither chunks nor tool calls carry an id
+        "missing_id",  # neither chunks nor tool calls carry an id (Gemini too)
         "interleave",  # fragments of parallel calls alternate
         "null_content",  # call chunks carry "content": null
         "thought_signature",  # each call carries extra_content that must be echoed
-        # Both wires.
-        "no_done",  # stop reason is sent, but not [DONE] / message_stop
+        # Several wires.
+        "no_done",  # the terminal event is missing; the stop reason is sent where it has its own
         "no_usage",  # no usage anywhere
         "noise",  # keep-alives (and unknown events where the wire names them) between blocks
     }
@@ -41,6 +44,8 @@ class Say:
 
     text: str
     pieces: tuple[str, ...] | None = None
+    citations: tuple[dict[str, Any], ...] = ()
+    """Anthropic only."""
 
     def __post_init__(self) -> None:
         _check_pieces(self.text, self.pieces)
@@ -63,6 +68,13 @@ class RedactedThink:
     """Thinking the client may only hand back. Chat Completions has no such thing."""
 
     data: str
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A block of the provider's own, sent as it is: a content block, an output item, a part."""
+
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ class Call:
         """The arguments as an object, or None when the text is not one."""
         try:
             value = json.loads(self.arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):  # The latter for very deep ones.
             return None
         return value if isinstance(value, dict) else None
 
@@ -108,7 +120,7 @@ class Call:
         return (self.arguments,) if self.arguments else ()
 
 
-Block: TypeAlias = Say | Think | RedactedThink | Call
+Block: TypeAlias = Say | Think | RedactedThink | Call | Foreign
 
 
 @dataclass(frozen=True)
@@ -117,16 +129,26 @@ class Usage:
     output: int = 5
     cache_read: int = 0
     cache_write: int = 0
+    reasoning: int = 0
+    """Of the output, what went into thinking."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong. The `*_after` counts are deltas already sent.
+    """What goes wrong.
 
-    0 means straight after the opening event; a count past the last delta means once every
-    block is complete, before the stop reason. They need a stream; `status` and `reset` do not.
-    `garbage_after` puts in one broken line and goes on; `no_stop` ends the body properly but
-    sends neither stop reason nor terminal event (the quirk "no_done" leaves out only the latter).
+    Instead of an answer: `status` with `headers` and `body`, a TCP `reset`, or `raw`, the literal
+    bytes of an HTTP answer after which the connection is closed (none: closed at once).
+    `preface` is literal bytes before any other kind of answer.
+
+    Within a stream the `*_after` counts are deltas already sent: 0 is straight after the opening
+    event, a count past the last delta is once every block is complete, before the stop reason.
+    `garbage_after` puts in one broken line and goes on; `stall_after` goes silent, `drip_after`
+    goes on with pings, byte by byte, and both last until the client leaves; `no_stop` ends the
+    body properly but sends neither stop reason nor terminal event.
+
+    To the bytes of a stream: `edits` (see edits.py), then `framing` as HTTP, `split` into so many
+    bytes per write, `reset_after` so many bytes of the body.
     """
 
     status: int | None = None
@@ -137,9 +159,20 @@ class Fault:
     error_type: str = "overloaded_error"
     error_message: str = "Overloaded"
     stall_after: int | None = None
+    drip_after: int | None = None
     garbage_after: int | None = None
     reset: bool = False
     no_stop: bool = False
+    raw: bytes | None = None
+    preface: bytes = b""
+    edits: tuple[str, ...] = ()
+    framing: Framing = "chunked"
+    split: int = 0
+    reset_after: int | None = None
+
+    def __post_init__(self) -> None:
+        for edit in self.edits:
+            check_edit(edit)
 
 
 @dataclass(frozen=True)
@@ -158,6 +191,8 @@ class Reply:
     quirks: frozenset[str] = frozenset()
     hold: ThreadEvent | None = None
     hold_after: int | None = None
+    stop_details: dict[str, Any] | None = None
+    """More about the stop: Anthropic's `stop_details`, the `error` of a failed Response."""
 
     def __post_init__(self) -> None:
         for quirk in sorted(self.quirks - QUIRKS):
@@ -176,15 +211,6 @@ class Reply:
         block = self.blocks[index]
         given = block.id if isinstance(block, Call) else None
         return given if given is not None else f"call_{number}_{index}"
-
-
-class Event(NamedTuple):
-    """One encoded stream event, with what the server must know to pace and break it."""
-
-    data: bytes
-    delta: bool = False
-    ends_block: bool = False
-    closing: bool = False
 
 
 Spoken: TypeAlias = Reply | Fault | str
@@ -208,9 +234,15 @@ class _FaultFields(TypedDict, total=False):
     error_type: str
     error_message: str
     stall_after: int | None
+    drip_after: int | None
     garbage_after: int | None
     reset: bool
     no_stop: bool
+    raw: bytes | None
+    preface: bytes
+    framing: Framing
+    split: int
+    reset_after: int | None
 
 
 class _ReplyFields(TypedDict, total=False):
@@ -223,6 +255,7 @@ class _ReplyFields(TypedDict, total=False):
     model: str | None
     hold: ThreadEvent | None
     hold_after: int | None
+    stop_details: dict[str, Any] | None
 
 
 def say(*pieces: str) -> Say:
@@ -255,13 +288,15 @@ def fault(
     *,
     retry_after: str | None = None,
     headers: Mapping[str, str] | None = None,
+    edits: str | Sequence[str] = (),
     **fields: Unpack[_FaultFields],
 ) -> Fault:
-    """`fault(529, retry_after="1")`, `fault(cut_after=2)`; the fields are those of Fault."""
+    """`fault(529, retry_after="1")`, `fault(edits="crlf")`; the fields are those of Fault."""
     merged = dict(headers or {})
     if retry_after is not None:
         merged["retry-after"] = retry_after
-    return Fault(status, merged, **fields)
+    done = (edits,) if isinstance(edits, str) else tuple(edits)
+    return Fault(status, merged, edits=done, **fields)
 
 
 def reply(
@@ -270,12 +305,13 @@ def reply(
     output: int = Usage.output,
     cache_read: int = 0,
     cache_write: int = 0,
+    reasoning: int = 0,
     quirks: Sequence[str] | frozenset[str] = (),
     **fields: Unpack[_ReplyFields],
 ) -> Reply:
     """A reply from blocks (a str is text) and token counts; other fields are those of Reply."""
     spoken = tuple(Say(each) if isinstance(each, str) else each for each in blocks)
-    usage = Usage(input, output, cache_read, cache_write)
+    usage = Usage(input, output, cache_read, cache_write, reasoning)
     return Reply(spoken, usage=usage, quirks=frozenset(quirks), **fields)
 
 

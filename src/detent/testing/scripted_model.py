@@ -5,9 +5,12 @@ from collections.abc import Callable, Sequence
 
 from detent.ports import DeltaSink
 from detent.testing.reading import load_script
+from detent.testing.recorded import recorded_script
 from detent.testing.script import (
+    Block,
     Call,
     Fault,
+    Foreign,
     RedactedThink,
     Say,
     Script,
@@ -16,6 +19,7 @@ from detent.testing.script import (
 )
 from detent.testing.script import Reply as ScriptedReply
 from detent.types import content
+from detent.types.codec import encode
 from detent.types.errors import BadInput, FailureKind, ModelFailure
 from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Reply, Request
@@ -57,8 +61,9 @@ class ScriptedModel:
 
     @classmethod
     def from_file(cls, path: str) -> "ScriptedModel":
+        """A script in JSON, or the log of a session to be played again."""
         try:
-            plan: Script = load_script(path)
+            plan: Script = recorded_script(path) if path.endswith(".jsonl") else load_script(path)
         except OSError as error:
             raise BadInput(f"cannot read the script {path}: {error.strerror}") from None
         except ValueError as error:
@@ -106,9 +111,7 @@ class ScriptedModel:
                 await deltas(CallReady(index, block))
         _maybe_fail(reply.fault, sent)
 
-    def _blocks(
-        self, reply: ScriptedReply
-    ) -> list[tuple[Say | Think | RedactedThink | Call, content.AssistantBlock]]:
+    def _blocks(self, reply: ScriptedReply) -> list[tuple[Block, content.AssistantBlock]]:
         number = len(self.requests)
         return [
             (block, _block(block, reply.call_id(index, number)))
@@ -116,7 +119,7 @@ class ScriptedModel:
         ]
 
 
-def _block(scripted: Say | Think | RedactedThink | Call, call_id: str) -> content.AssistantBlock:
+def _block(scripted: Block, call_id: str) -> content.AssistantBlock:
     match scripted:
         case Say(text=text):
             return content.Text(text)
@@ -126,11 +129,11 @@ def _block(scripted: Say | Think | RedactedThink | Call, call_id: str) -> conten
             return content.Redacted(data)
         case Call(name=name):
             return content.Call(call_id, name, scripted.arguments)
+        case Foreign(data=given):
+            return content.Opaque(encode(given).decode())
 
 
-def _deltas(
-    index: int, scripted: Say | Think | RedactedThink | Call, block: content.AssistantBlock
-) -> list[Delta]:
+def _deltas(index: int, scripted: Block, block: content.AssistantBlock) -> list[Delta]:
     match scripted, block:
         case Say(), _:
             return [TextDelta(index, piece) for piece in scripted.pieces or (scripted.text,)]

@@ -1,20 +1,19 @@
-"""A scripted model behind real HTTP/1.1 on loopback: both wires, streaming, faults on demand."""
+"""A scripted model behind real HTTP/1.1 on loopback: four wires, streaming, faults on demand."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import struct
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from detent.testing import anthropic_wire, chat_wire
+from detent.testing import anthropic_wire, chat_wire, gemini_wire, responses_wire
+from detent.testing.framing import head_bytes, reset
 from detent.testing.request import Request
 from detent.testing.script import Fault, Maker, Reply, Script, Spoken, as_reply, script
-from detent.testing.streaming import Mark, Streaming, What, Wire, head_bytes, until_set
+from detent.testing.streaming import Mark, Streaming, What, Wire, until_set
 
 MAX_BODY = 64 * 1024 * 1024
 
@@ -296,8 +295,10 @@ class _Connection:
 
     async def _aside(self, request: Request) -> bool:
         path = request.path.partition("?")[0]
-        if request.method == "POST" and path.endswith("/messages/count_tokens"):
+        if request.method == "POST" and path.endswith(("/count_tokens", "/input_tokens")):
             return await self._send(200, {"input_tokens": max(1, len(request.body) // 4)})
+        if request.method == "POST" and path.endswith(":countTokens"):
+            return await self._send(200, {"totalTokens": max(1, len(request.body) // 4)})
         if request.method == "GET" and path.endswith("/models"):
             return await self._send(200, _models())
         if request.method == "HEAD":
@@ -320,15 +321,28 @@ class _Connection:
         fault = reply.fault or Fault()
         if fault.reset:
             return self._reset()
+        if fault.raw is not None:
+            return await self._raw(fault.raw, number)
+        self.writer.write(fault.preface)
         if fault.status is not None:
             standard = wire.error_body(fault.status, None, number)
             body = standard if fault.body is None else fault.body
             return await self._send(fault.status, body, fault.headers, number)
-        if asked.get("stream") is True:
+        asked = {**asked, "model": request.model}
+        if request.streams:
             return await Streaming(self, wire, reply, number).run(asked)
         if reply.hold is not None:
             await until_set(reply.hold)
         return await self._send(200, wire.whole(reply, asked, number), reply.headers, number)
+
+    async def _raw(self, data: bytes, number: int) -> bool:
+        """Literal bytes, and then nothing more."""
+        if data:
+            self.server.note(number, "first_byte")
+        self.writer.write(data)
+        self.unfinished = False
+        await self.writer.drain()
+        return False
 
     async def _send(
         self,
@@ -353,11 +367,7 @@ class _Connection:
         self.server.note(request, what)
 
     def _reset(self) -> bool:
-        # Zero linger turns the close into a TCP reset.
-        linger = struct.pack("ii", 1, 0)
-        sock = self.writer.get_extra_info("socket")
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        self.writer.transport.abort()
+        reset(self.writer)
         self.unfinished = False
         return False
 
@@ -379,13 +389,20 @@ def _model_wire(head: _Head) -> Wire | None:
     path = head.path.partition("?")[0]
     if head.method != "POST":
         return None
-    if path.endswith("/chat/completions"):
-        return chat_wire
-    return anthropic_wire if path.endswith("/messages") else None
+    return next((wire for ending, wire in _WIRES.items() if path.endswith(ending)), None)
+
+
+_WIRES: dict[str, Wire] = {
+    "/messages": anthropic_wire,
+    "/chat/completions": chat_wire,
+    "/responses": responses_wire,
+    ":generateContent": gemini_wire,
+    ":streamGenerateContent": gemini_wire,
+}
 
 
 def _models() -> dict[str, Any]:
-    """One model, in a shape that clients of either wire accept."""
+    """One model, in a shape that clients of all wires accept."""
     model = {
         "id": "scripted",
         "type": "model",
@@ -394,6 +411,9 @@ def _models() -> dict[str, Any]:
         "created_at": "2026-01-01T00:00:00Z",
         "created": 0,
         "owned_by": "detent",
+        "name": "models/scripted",
+        "displayName": "Scripted",
+        "supportedGenerationMethods": ["generateContent"],
     }
     ends = {"first_id": "scripted", "last_id": "scripted", "has_more": False}
-    return {"object": "list", "data": [model], **ends}
+    return {"object": "list", "data": [model], "models": [model], **ends}

@@ -7,10 +7,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from http import HTTPStatus
+from itertools import cycle
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from detent.testing.script import Event, Fault, Reply
+from detent.testing.edits import edited, encoding_of
+from detent.testing.framing import Body, WasReset
+from detent.testing.script import Fault, Reply
+from detent.testing.sse import Event
 
 BATCH = 64 * 1024
 TAIL_STEP = 0.02
@@ -64,32 +67,39 @@ class Streaming:
         self.connection = connection
         self.wire = wire
         self.reply = reply
+        self.fault = reply.fault or Fault()
         self.number = number
         self.steps = _steps(reply)
-        self.batch: list[bytes] = []
-        self.size = 0
+        self.body = Body(connection.writer, self._headers(), self.fault)
         self.marks: list[What] = ["first_byte"]
 
     async def run(self, asked: Mapping[str, Any]) -> bool:
-        headers = {
+        """False when the connection must not be used again."""
+        try:
+            events = edited(self.wire.stream(self.reply, asked, self.number), self.fault.edits)
+            closing = await self._body(events)
+            await self._tail()
+            if not self.fault.no_stop:
+                self.marks.append("stop")
+                for event in closing:
+                    self.body.put(event.data)
+            await self._finish()
+        except _Ended as ended:
+            return ended.keep_alive
+        except WasReset:
+            self.connection.unfinished = False
+            return False
+        return self.body.reusable and self.reply.headers.get("connection") != "close"
+
+    def _headers(self) -> dict[str, str]:
+        encoding = encoding_of(self.fault.edits)
+        return {
             "content-type": "text/event-stream; charset=utf-8",
             "cache-control": "no-cache",
             "request-id": f"req_{self.number}",
-            "transfer-encoding": "chunked",
+            **({"content-encoding": encoding} if encoding else {}),
             **self.reply.headers,
         }
-        self._put(head_bytes(200, headers))
-        try:
-            closing = await self._body(self.wire.stream(self.reply, asked, self.number))
-            await self._tail()
-        except _Ended as ended:
-            return ended.keep_alive
-        if not (self.reply.fault and self.reply.fault.no_stop):
-            self.marks.append("stop")
-            for event in closing:
-                self._put(chunk_bytes(event.data))
-        await self._finish()
-        return headers.get("connection") != "close"
 
     async def _body(self, events: Iterator[Event]) -> list[Event]:
         """Send everything up to the closing events, and hand those back."""
@@ -102,11 +112,11 @@ class Streaming:
             if gap and event.delta and deltas:
                 await self._flush()
                 await asyncio.sleep(gap)
-            self._put(chunk_bytes(event.data))
+            self.body.put(event.data)
             deltas += event.delta
             if event.ends_block:
                 self.marks.append("block_end")
-            if self.size >= BATCH:
+            if self.body.size >= BATCH:
                 await self._flush()
                 await asyncio.sleep(0)  # Let other clients have a turn.
             if self.steps and self.steps[0][0] <= deltas:
@@ -125,11 +135,10 @@ class Streaming:
         await until_set(self.reply.hold)
 
     async def garbage(self) -> None:
-        self._put(chunk_bytes(self.wire.garbage()))
+        self.body.put(self.wire.garbage())
 
     async def error(self) -> None:
-        fault = self.reply.fault or Fault()
-        self._put(chunk_bytes(self.wire.error_event(fault.error_type, fault.error_message)))
+        self.body.put(self.wire.error_event(self.fault.error_type, self.fault.error_message))
         await self._finish()
         raise _Ended(keep_alive=True)
 
@@ -137,6 +146,14 @@ class Streaming:
         await self._flush()
         # Only the client leaving, or the server closing, ends this: both cancel the task.
         await asyncio.get_running_loop().create_future()
+
+    async def drip(self) -> None:
+        """Signs of life that are none, until the client leaves."""
+        await self._flush()
+        for byte in cycle(self.wire.keep_alive()):
+            self.body.put(bytes([byte]))
+            await self._flush()
+            await asyncio.sleep(HOLD_STEP)
 
     async def cut(self) -> None:
         await self._flush()
@@ -150,25 +167,22 @@ class Streaming:
         until = time.monotonic() + self.reply.tail
         while (left := until - time.monotonic()) > 0:
             await asyncio.sleep(min(left, TAIL_STEP))
-            self._put(chunk_bytes(self.wire.keep_alive()))
+            self.body.put(self.wire.keep_alive())
             await self._flush()
 
     async def _finish(self) -> None:
-        self._put(b"0\r\n\r\n")
-        await self._flush(last=True)
+        self._note()
+        self.connection.unfinished = False
+        await self.body.finish()
 
-    def _put(self, data: bytes) -> None:
-        self.batch.append(data)
-        self.size += len(data)
+    async def _flush(self) -> None:
+        self._note()
+        await self.body.flush()
 
-    async def _flush(self, last: bool = False) -> None:
-        writer, connection = self.connection.writer, self.connection
+    def _note(self) -> None:
         for what in self.marks:
-            connection.note(self.number, what)
-        writer.write(b"".join(self.batch))
-        self.batch, self.marks, self.size = [], [], 0
-        self.connection.unfinished = self.connection.unfinished and not last
-        await writer.drain()
+            self.connection.note(self.number, what)
+        self.marks = []
 
 
 _Step: TypeAlias = Callable[[Streaming], Coroutine[Any, Any, None]]
@@ -183,23 +197,11 @@ def _steps(reply: Reply) -> list[tuple[float, _Step]]:
         (fault.garbage_after, Streaming.garbage),
         (fault.error_after, Streaming.error),
         (fault.stall_after, Streaming.stall),
+        (fault.drip_after, Streaming.drip),
         (fault.cut_after, Streaming.cut),
     ]
     planned = [(count, step) for count, step in steps if count is not None]
     return sorted(planned, key=lambda item: item[0])
-
-
-def head_bytes(status: int, headers: Mapping[str, str]) -> bytes:
-    try:
-        phrase = HTTPStatus(status).phrase
-    except ValueError:
-        phrase = "Overloaded" if status == 529 else "Scripted"
-    lines = (f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {status} {phrase}\r\n{''.join(lines)}\r\n".encode("latin-1")
-
-
-def chunk_bytes(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 async def until_set(event: threading.Event) -> None:

@@ -31,12 +31,23 @@ def arguments_object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def ends_early(text: str) -> bool:
+    """JSON that is good as far as it goes: what is left of an answer that was cut."""
+    try:
+        decode_any(text)
+    except (ValueError, RecursionError) as error:
+        return bool(text.strip()) and "truncated" in str(error)
+    return False
+
+
 def decode_object(data: bytes | str, name: str) -> dict[str, Any]:
     """A JSON object that a person wrote; a fault is named with its line."""
     try:
         value = decode_any(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{name}: {_located(data, str(error))}") from None
+    except RecursionError:
+        raise BadInput(f"{name}: nested too deeply") from None
     if not isinstance(value, dict):
         raise BadInput(f"{name}: expected a JSON object, got {type(value).__name__}")
     return value

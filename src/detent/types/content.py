@@ -17,6 +17,15 @@ class Image(Block, frozen=True):
     """Base64, as every wire wants it."""
 
 
+class Document(Block, frozen=True):
+    """A file a model can read as it is, as a rule a PDF."""
+
+    media_type: str
+    data: str
+    """Base64."""
+    name: str = ""
+
+
 class Thinking(Block, frozen=True):
     text: str
     signature: str = ""
@@ -29,24 +38,34 @@ class Redacted(Block, frozen=True):
     data: str
 
 
+class Opaque(Block, frozen=True):
+    """A block only its provider understands, such as a search it ran itself: kept as it came."""
+
+    data: str
+    """JSON, given back unchanged."""
+
+
 class Call(Block, frozen=True):
     """One tool use as the model wrote it; `arguments` is the raw JSON text, perhaps invalid."""
 
     id: str
     name: str
     arguments: str
+    signature: str = ""
+    """State the provider wants back with the call, unread by us."""
 
 
 class Result(Block, frozen=True):
     """The answer to one call."""
 
     call_id: str
-    content: tuple[Text | Image, ...]
+    content: tuple["ResultBlock", ...]
     is_error: bool = False
 
 
-AssistantBlock = Text | Thinking | Redacted | Call
-UserBlock = Text | Image | Result
+ResultBlock = Text | Image | Document
+AssistantBlock = Text | Thinking | Redacted | Opaque | Call
+UserBlock = Text | Image | Document | Result
 
 
 def plain_text(blocks: tuple[AssistantBlock, ...] | tuple[UserBlock, ...]) -> str:

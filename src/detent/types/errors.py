@@ -2,8 +2,11 @@
 
 from typing import Literal
 
+from detent.types.usage import Usage
+
 FailureKind = Literal[
     "auth",
+    "bad_content",
     "cancelled",
     "invalid_request",
     "invalid_response",
@@ -28,6 +31,7 @@ class ModelFailure(Exception):
         status: int | None = None,
         retry_after: float | None = None,
         exhausted: bool = False,
+        attempts: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -37,6 +41,10 @@ class ModelFailure(Exception):
         """Seconds the server asked us to wait; None when it did not say."""
         self.exhausted = exhausted
         """True when every retry was used up (the seeds' RetriesExhausted)."""
+        self.attempts = attempts
+        """What each attempt met, for diagnosis."""
+        self.usage = Usage()
+        """What the attempt cost although it gave nothing."""
 
 
 class NoModel(Exception):

@@ -4,9 +4,9 @@ An entry is durable and numbered; the log is made of entries and the truth about
 A signal is live only: a reader sees it pass, nobody stores it.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from detent.types.content import AssistantBlock, Call, UserBlock
 from detent.types.effects import Effect
@@ -26,6 +26,7 @@ Reason = Literal[
     "prompt_too_long",
     "refusal",
     "retries_exhausted",
+    "schema_mismatch",
     "user_cancelled",
 ]
 """Why a turn ended. Only `end_turn` is a normal end."""
@@ -72,6 +73,7 @@ class Replied(Durable, frozen=True, kw_only=True):
     usage: Usage
     message_id: str = ""
     ms: int = 0
+    provider: str = ""
 
 
 class CallStarted(Durable, frozen=True, kw_only=True):
@@ -103,11 +105,20 @@ class Compacted(Durable, frozen=True, kw_only=True):
     trigger: Literal["auto", "manual", "reactive"] = "auto"
 
 
+class Withheld(Durable, frozen=True, kw_only=True):
+    """From here on, images and documents of these entries are notes: a provider refused them."""
+
+    entries: tuple[int, ...]
+    reason: str
+
+
 class Switched(Durable, frozen=True, kw_only=True):
     """Another model or mode from here on; empty means unchanged."""
 
     model: str = ""
     mode: str = ""
+    reason: str = ""
+    """Why, when nobody asked for it: the fallback of a model that could not be had."""
 
 
 class Rewound(Durable, frozen=True, kw_only=True):
@@ -138,6 +149,8 @@ class TurnEnded(Durable, frozen=True, kw_only=True):
     """What a person should know when it was not a normal end."""
     status: int | None = None
     """HTTP status of the failed request, if there was one."""
+    output: Any = UNSET
+    """The final answer as a JSON value, where one of a given schema was asked for."""
 
 
 Entry = (
@@ -148,6 +161,7 @@ Entry = (
     | CallStarted
     | CallEnded
     | Compacted
+    | Withheld
     | Switched
     | Rewound
     | TurnEnded
@@ -198,6 +212,8 @@ class Discarded(Live, frozen=True):
     """The tombstone: everything streamed since the last entry is void; remove it from view."""
 
     reason: str
+    usage: Usage = Usage()
+    """What the void attempt cost all the same."""
 
 
 class Asked(Live, frozen=True):
@@ -252,5 +268,5 @@ class CallReady(Struct, frozen=True, gc=False):
     call: Call
 
 
-Delta = TextDelta | ThinkingDelta | CallDelta | CallReady | Retrying | Discarded | Notice
+Delta = TextDelta | ThinkingDelta | CallDelta | CallReady | Retrying | Discarded | Switched | Notice
 """What a model port hands to the loop while it streams."""

@@ -16,6 +16,7 @@ class Assistant(Struct, frozen=True):
     content: tuple[AssistantBlock, ...]
     model: str = ""
     """Who wrote it: opaque blocks (signatures) go back only to the same model."""
+    provider: str = ""
 
 
 Message = User | Assistant
@@ -35,6 +36,8 @@ class Request(Struct, frozen=True):
     tools: Sequence[ToolSpec] = ()
     max_output: int = 0
     """Output token limit; 0 leaves the choice to the model's catalog entry."""
+    form: Raw | None = None
+    """The JSON schema the answer must have, for wires that can hold a model to one."""
 
 
 class Reply(Struct, frozen=True):
@@ -45,6 +48,7 @@ class Reply(Struct, frozen=True):
     usage: Usage
     model: str
     message_id: str = ""
+    provider: str = ""
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from detent.types.content import Image, Text
+from detent.types.content import ResultBlock, Text
 
 
 class Ending(Struct, frozen=True, tag_field="type", tag=str.lower, omit_defaults=True):
@@ -12,7 +12,7 @@ class Ending(Struct, frozen=True, tag_field="type", tag=str.lower, omit_defaults
 
 
 class Done(Ending, frozen=True):
-    content: tuple[Text | Image, ...]
+    content: tuple[ResultBlock, ...]
     data: dict[str, Any] | None = None
     """The structured result that programs read (SDK clients, hooks); the model reads `content`."""
 
@@ -51,7 +51,7 @@ def is_error(outcome: Outcome) -> bool:
     return not isinstance(outcome, Done)
 
 
-def content_of(outcome: Outcome) -> tuple[Text | Image, ...]:
+def content_of(outcome: Outcome) -> tuple[ResultBlock, ...]:
     """What the model reads of an outcome."""
     match outcome:
         case Done(content=content):

@@ -12,7 +12,16 @@ from detent.context.compact.local import compact_locally
 from detent.context.conversation import Conversation
 from detent.context.project import DUPLICATE, MAY_HAVE_RUN, NEVER_RAN, project
 from detent.context.tokens import IMAGE_TOKENS
-from detent.types.content import Call, Image, Result, Text, plain_text
+from detent.types.content import (
+    Call,
+    Image,
+    Opaque,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+    plain_text,
+)
 from detent.types.effects import Reads, Writes
 from detent.types.events import (
     CallEnded,
@@ -111,6 +120,27 @@ def test_answers_in_a_row_are_one_message() -> None:
         User((Text("a"),)),
         Assistant((Text("b"), Text("c")), "m"),
     ]
+
+
+def test_answers_of_two_authors_in_a_row_keep_only_the_state_of_the_last() -> None:
+    sealed = (Thinking("hm", "s"), Redacted("r"), Opaque('{"type":"x"}'))
+    first = replace(replied(Text("b")), content=(*sealed, Text("b")), provider="p")
+    last = replace(first, content=(*sealed, Text("c")))
+    for other in (replace(last, model="n"), replace(last, provider="q")):
+        assert project(log(prompt("a"), first, other))[1:] == [
+            Assistant((Text("b"), *sealed, Text("c")), other.model, other.provider)
+        ]
+    whole = (*sealed, Text("b"), *sealed, Text("c"))
+    assert project(log(prompt("a"), first, last))[1:] == [Assistant(whole, "m", "p")]
+
+
+def test_a_renamed_call_keeps_its_state() -> None:
+    twice = replied(replace(A, signature="s"), replace(A, signature="t"))
+    answer = project(log(prompt("x"), replace(twice, provider="p")))[1]
+    assert isinstance(answer, Assistant)
+    assert answer.provider == "p"
+    calls = [block for block in answer.content if isinstance(block, Call)]
+    assert [(call.id, call.signature) for call in calls] == [("a", "s"), ("a_2", "t")]
 
 
 def test_blank_texts_are_left_out() -> None:

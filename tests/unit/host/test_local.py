@@ -279,6 +279,8 @@ def test_the_environment_of_children() -> None:
         "GEMINI_API_KEY": "k",
         "OPENROUTER_API_KEY": "k",
         "CLAUDE_CODE_OAUTH_TOKEN": "k",
+        "AWS_BEARER_TOKEN_BEDROCK": "k",
+        "DETENT_CLIENT_KEY_PASSPHRASE": "k",
         "ANTHROPIC_BASE_URL": "http://localhost",
         "STRIPE_API_KEY": "theirs",
         "PAGER": "less",
@@ -290,3 +292,16 @@ def test_the_environment_of_children() -> None:
     assert (made["PAGER"], made["GIT_TERMINAL_PROMPT"], made["TERM"]) == ("cat", "0", "dumb")
     assert (made["DETENT"], made["CLAUDECODE"]) == ("1", "1")
     assert child_environment({"TERM": "xterm"})["TERM"] == "xterm"
+
+
+def test_more_keys_can_be_withheld_and_some_passed_on() -> None:
+    base = {"HOUSE_KEY": "house", "OPENAI_API_KEY": "theirs", "XAI_API_KEY": "k", "BASH_ENV": "x"}
+    made = child_environment(
+        base, withheld={"HOUSE_KEY"}, passed={"OPENAI_API_KEY", "BASH_ENV", "NOT_SET"}
+    )
+    assert "HOUSE_KEY" not in made and "XAI_API_KEY" not in made
+    assert made["OPENAI_API_KEY"] == "theirs", "the user wants it so"
+    assert "BASH_ENV" not in made, "that is no key, and nobody can want it"
+    host = LocalHost(base, withheld={"HOUSE_KEY"}, passed={"HOUSE_KEY"})
+    assert host.environment["HOUSE_KEY"] == "house", "what the user wants wins"
+    assert "HOUSE_KEY" not in LocalHost(base, withheld={"HOUSE_KEY"}).environment

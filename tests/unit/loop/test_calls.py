@@ -11,7 +11,7 @@ from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
-from detent.models.retry import RetryPolicy, Try, with_retries
+from detent.models.retry import RetryPolicy, persist
 from detent.ports import Answer, BadArguments, Desk
 from detent.testing import call, fault, reply, say
 from detent.testing.scripted_model import ScriptedModel
@@ -404,11 +404,11 @@ def test_calls_are_prepared_in_order_even_if_an_early_question_is_slow() -> None
 
 
 def test_a_call_starts_while_the_answer_still_streams() -> None:
-    b = bench(reply(call("echo"), say(*["."] * 20)), "ok", tools=[echo()])
+    b = bench(reply(call("echo", n=1), say(*["."] * 20)), "ok", tools=[echo()])
     b.run()
     kinds = [type(e) for e in b.log.entries]
     assert kinds.index(CallEnded) < kinds.index(Replied)
-    assert told(b) == [("call_1_0", "echo", False)]
+    assert told(b) == [("call_1_0", "echo 1", False)]
 
 
 # Ids
@@ -481,17 +481,14 @@ class Retrying(ScriptedModel):
     """The script behind the real retry rules."""
 
     async def stream(self, request: Request, deltas: Any) -> Reply:
-        async def attempt(one: Try, sink: Any) -> Reply:
-            return await ScriptedModel.stream(self, request, sink)
+        policy = RetryPolicy(delays=(0.1,) * 2)
+        return await persist(self, request, policy=policy, clock=clock_of[0], deltas=deltas)
 
-        return await with_retries(
-            attempt,
-            Try(self.name, 0),
-            policy=RetryPolicy(delays=(0.1,) * 2),
-            fallbacks=(),
-            clock=clock_of[0],
-            deltas=deltas,
-        )
+    async def attempt(self, request: Any, max_output: int, deltas: Any) -> Reply:
+        return await ScriptedModel.stream(self, request, deltas)
+
+    async def refresh(self) -> bool:
+        return False
 
 
 clock_of: list[Any] = []

@@ -68,7 +68,7 @@ def test_a_turn_without_calls_is_one_request() -> None:
 
 
 def test_the_stages_pass_in_order() -> None:
-    b = bench(reply(call("echo"), say(*["so "] * 9)), "done", tools=[ECHO])
+    b = bench(reply(call("echo", n=1), say(*["so "] * 9)), "done", tools=[ECHO])
     b.run()
     assert b.stages == [
         *("Input", "Message", "History", "System", "API"),

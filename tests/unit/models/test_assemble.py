@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from detent.models.assemble import Assembler
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.openai_chat import MOST_PROBED, OpenAIChat
 from detent.models.sse import MOST_PENDING, EventSplitter, event_data
-from detent.types.content import Call, Redacted, Text, Thinking
+from detent.types.content import Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
 from detent.types.events import CallDelta, CallReady, TextDelta, ThinkingDelta
 from detent.types.usage import Usage
@@ -243,8 +246,6 @@ def test_pieces_of_calls_with_ids_may_alternate_without_an_index() -> None:
 
 def test_a_brace_inside_a_text_does_not_end_a_call() -> None:
     def piece(arguments: str) -> bytes:
-        import json
-
         call = {"index": 0, "function": {"name": "T", "arguments": arguments}}
         return json.dumps({"choices": [{"delta": {"tool_calls": [call]}}]}).encode()
 
@@ -258,8 +259,6 @@ def test_a_brace_inside_a_text_does_not_end_a_call() -> None:
 
 
 def test_very_long_arguments_wait_for_the_end() -> None:
-    import json
-
     arguments = json.dumps({"text": "x" * MOST_PROBED})
     call = {"index": 0, "id": "a", "function": {"name": "T", "arguments": arguments}}
     one, wire = Assembler(), OpenAIChat()
@@ -280,7 +279,7 @@ def anthropic(*events: bytes) -> Assembler:
 TEXT = b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}'
 
 
-def test_unknown_events_blocks_and_deltas_are_passed_over() -> None:
+def test_unknown_events_and_deltas_are_passed_over_and_unknown_blocks_kept() -> None:
     one = anthropic(
         b'{"type":"message_start","message":{"id":"msg_1","model":"m2"}}',
         b'{"type":"thunder","index":0}',
@@ -293,7 +292,7 @@ def test_unknown_events_blocks_and_deltas_are_passed_over() -> None:
         b'{"type":"message_stop"}',
     )
     reply = one.reply("m")
-    assert reply.content == (Text("a"),)
+    assert reply.content == (Text("a"), Opaque('{"type":"server_tool_use","input":{}}'))
     assert reply.stop == "model_context_window_exceeded"
     assert (reply.model, reply.message_id) == ("m", "msg_1")
 
@@ -317,8 +316,9 @@ def test_counts_do_not_leak_into_the_next_answer() -> None:
         usage = b'{"usage":{"input_tokens":%d}}' % number if number else b"{}"
         wire.read(b'{"type":"message_start","message":%b}' % usage, one)
         wire.read(TEXT, one)
+        wire.read(b'{"type":"message_delta","usage":{"output_tokens":1}}', one)
         wire.read(b'{"type":"message_stop"}', one)
-        assert one.reply("m").usage == Usage(number or 0)
+        assert one.reply("m").usage == Usage(number or 0, 1)
 
 
 def test_a_whole_input_in_the_first_event_is_taken() -> None:
@@ -356,3 +356,170 @@ def test_an_unreadable_event_is_an_invalid_response(data: bytes) -> None:
     with pytest.raises(ModelFailure) as caught:
         anthropic(data)
     assert caught.value.kind == "invalid_response"
+
+
+# What only its provider understands
+
+
+def block(index: int, kind: str, *deltas: str, **fields: Any) -> list[bytes]:
+    """The events of one block; a delta is the JSON of its fields."""
+    body = {"type": kind, **fields}
+    begin = {"type": "content_block_start", "index": index, "content_block": body}
+    pieces = [
+        f'{{"type":"content_block_delta","index":{index},"delta":{delta}}}' for delta in deltas
+    ]
+    end = f'{{"type":"content_block_stop","index":{index}}}'
+    return [one.encode() for one in (json.dumps(begin), *pieces, end)]
+
+
+def opaque(*events: bytes) -> Any:
+    (found,) = [b for b in anthropic(*events, *END).reply("m").content if isinstance(b, Opaque)]
+    return json.loads(found.data)
+
+
+END = (
+    b'{"type":"message_delta","delta":{"stop_reason":"pause_turn"}}',
+    b'{"type":"message_stop"}',
+)
+
+
+def test_a_search_of_the_provider_is_kept_with_its_streamed_input() -> None:
+    pieces = [
+        json.dumps({"type": "input_json_delta", "partial_json": part})
+        for part in ("", '{"query"', ': "ü"}')
+    ]
+    found = opaque(*block(0, "server_tool_use", *pieces, id="s", name="web_search", input={}))
+    wanted = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "ü"}}
+    assert found == wanted
+
+
+def test_the_input_is_put_in_even_when_the_block_is_never_closed() -> None:
+    *begun, _ = block(0, "mcp_tool_use", '{"type":"input_json_delta","partial_json":"{\\"a\\":1}"}')
+    assert opaque(*begun)["input"] == {"a": 1}
+
+
+def test_a_broken_input_does_not_break_the_block() -> None:
+    delta = '{"type":"input_json_delta","partial_json":"{cut"}'
+    assert opaque(*block(0, "server_tool_use", delta))["input"] == {"invalid_arguments": "{cut"}
+
+
+def test_a_block_of_a_later_version_is_kept_to_the_byte() -> None:
+    raw = '{"type": "hologram",  "text": {"deep": [1.50]}, "input": "x"}'
+    begin = f'{{"type":"content_block_start","index":0,"content_block":{raw}}}'
+    one = anthropic(begin.encode(), *END)
+    assert one.reply("m").content == (Opaque(raw),)
+    assert one.drain() == [], "nothing of it is shown"
+
+
+def test_pieces_of_an_opaque_block_add_to_the_fields_of_their_names() -> None:
+    deltas = [f'{{"type":"compaction_delta","content":"{part}"}}' for part in ("so ", "far")]
+    seal = '{"type":"compaction_delta","content":null,"encrypted_content":"x"}'
+    found = opaque(*block(0, "compaction", *deltas, seal, content=None))
+    assert found == {"type": "compaction", "content": "so far", "encrypted_content": "x"}
+
+
+def test_a_block_without_a_body_is_passed_over() -> None:
+    one = anthropic(b'{"type":"content_block_start","index":0,"content_block":null}', TEXT, *END)
+    assert one.reply("m").content == (Text("a"),)
+
+
+def test_nothing_of_a_broken_answer_gets_into_the_next() -> None:
+    wire = AnthropicMessages()
+    *begun, _ = block(0, "server_tool_use", '{"type":"input_json_delta","partial_json":"{"}')
+    broken, one = Assembler(), Assembler()
+    for event in begun:
+        wire.read(event, broken)
+    for event in (b'{"type":"message_start"}', *block(0, "server_tool_use"), *END):
+        wire.read(event, one)
+    assert one.reply("m").content == (Opaque('{"type": "server_tool_use"}'),)
+
+
+# Chat servers' own state
+
+
+def deltas(*deltas: dict[str, Any], finish: str = "stop") -> Assembler:
+    chunks = [json.dumps({"choices": [{"delta": delta}]}).encode() for delta in deltas]
+    return chat(*chunks, json.dumps({"choices": [{"finish_reason": finish}]}).encode())
+
+
+def test_extra_content_of_a_call_is_kept() -> None:
+    extra = {"google": {"thought_signature": "t"}}
+    call = {"id": "a", "function": {"name": "T", "arguments": "{}"}, "extra_content": extra}
+    (found,) = deltas({"tool_calls": [call]}).reply("m").calls
+    assert json.loads(found.signature) == extra
+    empty: tuple[Any, ...] = (None, [], "x", {})
+    for nothing in empty:
+        (found,) = deltas({"tool_calls": [{**call, "extra_content": nothing}]}).reply("m").calls
+        assert found.signature == ""
+
+
+def test_reasoning_details_are_collected_piece_by_piece() -> None:
+    def piece(**fields: Any) -> dict[str, Any]:
+        return {"reasoning_details": [{"type": "reasoning.text", "index": 0, **fields}]}
+
+    sealed = {"type": "reasoning.encrypted", "data": "e"}
+    reply = deltas(
+        {"reasoning": "on", **piece(text="on", signature=None)},
+        piece(text="e"),
+        piece(signature="s"),
+        {"reasoning_details": [sealed]},
+        {"reasoning_details": [sealed]},
+        {"content": "so"},
+    ).reply("m")
+    thinking, text = reply.content
+    assert isinstance(thinking, Thinking)
+    assert (thinking.text, text) == ("one", Text("so"))
+    assert json.loads(thinking.signature) == [
+        {"type": "reasoning.text", "index": 0, "text": "one", "signature": "s"},
+        sealed,
+        sealed,
+    ]
+
+
+def test_details_of_one_answer_are_not_those_of_the_next() -> None:
+    wire = OpenAIChat()
+    detail = b'{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"a"}]}}]}'
+    wire.read(detail, Assembler())
+    one = Assembler()
+    wire.read(
+        b'{"choices":[{"delta":{"reasoning":"b","content":"c"},"finish_reason":"stop"}]}', one
+    )
+    wire.finish(one)
+    assert one.reply("m").content == (Thinking("b"), Text("c"))
+
+
+def test_letters_that_are_none_do_not_break_a_call() -> None:
+    call = (
+        b'{"id":"a","function":{"name":"T","arguments":{"a":"\xff"}},"extra_content":{"b":"\xff"}}'
+    )
+    one = chat(b'{"choices":[{"delta":{"tool_calls":[%b]},"finish_reason":"stop"}]}' % call)
+    (found,) = one.reply("m").calls
+    assert json.loads(found.arguments) == {"a": "\ufffd"}
+
+
+def test_content_may_come_in_parts() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    reply = deltas({"content": [thought, {"type": "text", "text": "a"}]}).reply("m")
+    assert reply.content == (Thinking("hm"), Text("a"))
+
+
+def test_an_answer_may_come_as_a_message_and_its_usage_in_a_choice() -> None:
+    one = chat(
+        b'{"choices":[{"message":{"content":"a"},"finish_reason":"stop","usage":'
+        b'{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":4}}]}'
+    )
+    assert (one.reply("m").content, one.reply("m").usage) == ((Text("a"),), Usage(5, 1, 4))
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        (b'"prompt_cache_hit_tokens":4', Usage(6, 0, 4)),
+        (b'"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":5}', Usage(1, 0, 4, 5)),
+        (b'"prompt_tokens_details":{"cache_creation_input_tokens":5}', Usage(5, 0, 0, 5)),
+    ],
+)
+def test_servers_have_their_own_words_for_the_cache(counts: bytes, usage: Usage) -> None:
+    text = b'{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]'
+    one = chat(text + b',"usage":{"prompt_tokens":10,%b}}' % counts)
+    assert one.reply("m").usage == usage

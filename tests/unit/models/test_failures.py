@@ -19,7 +19,7 @@ from detent.models.failures import error_text, failure_from_http, kind_in_stream
         (404, "not_found"),
         (408, "timeout"),
         (409, "server"),
-        (413, "invalid_request"),
+        (413, "prompt_too_long"),
         (422, "invalid_request"),
         (429, "rate_limit"),
         (500, "server"),
@@ -141,3 +141,22 @@ def test_no_body_says_at_least_the_status() -> None:
 def test_the_kind_of_an_error_inside_a_stream() -> None:
     assert kind_in_stream("overloaded_error None Overloaded") == "overloaded"
     assert kind_in_stream("server_error None oops") == "server"
+
+
+def test_gemini_says_in_the_body_how_long_to_wait() -> None:
+    body = (
+        b'{"error":{"code":429,"message":"You exceeded your current quota, please check your plan '
+        b'and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"RetryInfo",'
+        b'"retryDelay":"13.5s"}]}}'
+    )
+    failure = failure_from_http(429, {}, body)
+    assert (failure.kind, failure.retry_after) == ("rate_limit", 13.5)
+    assert failure_from_http(429, {"retry-after": "2"}, body).retry_after == 2.0
+
+
+def test_a_date_is_read_by_the_servers_clock() -> None:
+    headers = {
+        "date": "Sun, 15 Nov 2020 10:00:00 GMT",
+        "retry-after": "Sun, 15 Nov 2020 10:00:07 GMT",
+    }
+    assert failure_from_http(503, headers, b"").retry_after == 7.0

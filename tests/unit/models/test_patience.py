@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from detent.models.assemble import Assembler
-from detent.models.client import Conduct, HttpModel
+from detent.models.client import HttpModel
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.openai_chat import OpenAIChat
-from detent.models.protocols.wire import Endpoint
+from detent.models.protocols.wire import Manner
 from detent.models.retry import RetryPolicy
-from detent.models.transport import Transport
 from detent.models.watch import Timers
 from detent.testing import ScriptedServer, reply, say, think
 from detent.types.content import Text
@@ -22,16 +21,12 @@ from detent.types.errors import ModelFailure
 from detent.types.events import CallReady
 from detent.types.messages import Request, User
 from kitbench import FakeClock
+from modelbench import http_model
 
 
 def model(url: str, **timers: float) -> HttpModel:
-    return HttpModel(
-        "m",
-        wire=AnthropicMessages(),
-        endpoint=Endpoint(url, ()),
-        transport=Transport({}),
-        clock=FakeClock(),
-        conduct=Conduct(timers=Timers(**timers), retry=RetryPolicy(delays=())),
+    return http_model(
+        url, "anthropic", FakeClock(), timers=Timers(**timers), retry=RetryPolicy(delays=())
     )
 
 
@@ -82,7 +77,7 @@ def test_signed_thinking_goes_back_although_the_server_names_a_snapshot() -> Non
         from detent.types.messages import Assistant
 
         history = [*ASKED.messages, Assistant(answer.content, answer.model), *ASKED.messages]
-        return AnthropicMessages().body(Request((), history), "m", 100)
+        return AnthropicMessages(Manner(replay="always")).body(Request((), history), "m", 100)
 
     assert b'"signature":"sig"' in asyncio.run(main())
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from detent.models.catalog import Above, Catalog, ModelFacts, catalog
-from detent.models.client import Timers
+from detent.models.build import Wishes, build_route, manner_of
+from detent.models.catalog import Above, Catalog, Family, ModelFacts, catalog
 from detent.models.protocols.anthropic_messages import AnthropicMessages
+from detent.models.protocols.chat_writing import QUIRKS
 from detent.models.protocols.openai_chat import OpenAIChat
-from detent.models.providers import Choice, Wishes, build, choose
+from detent.models.providers import Choice, choose
+from detent.models.watch import Timers
 from detent.types.errors import BadInput, NoModel
 from detent.types.usage import Usage
-from kitbench import FakeClock
 
 KNOWN = catalog()
+WIRES = ("anthropic", "chat", "responses", "gemini", "bedrock", "vertex")
 SONNET = KNOWN.aliases["sonnet"]
 OPENAI = KNOWN.providers["openai"].model
 A_KEY = {"ANTHROPIC_API_KEY": "a-key"}
@@ -78,7 +78,10 @@ def test_the_environment_decides_when_nobody_names_a_model(
         ("ollama/llama", {}, "ollama", "llama"),
         ("openrouter/openai/gpt-x", {"OPENROUTER_API_KEY": "k"}, "openrouter", "openai/gpt-x"),
         # An unknown prefix is part of the name: gateways have such names.
-        ("acme/gpt-x", O_KEY, "openai", "acme/gpt-x"),
+        ("acme/gpt-x", O_URL, "openai", "acme/gpt-x"),
+        ("gpt-x", {**A_KEY, **O_URL}, "openai", "gpt-x"),
+        ("grok-x", {**A_KEY, "XAI_API_KEY": "k"}, "xai", "grok-x"),
+        ("gemini-x", {**A_KEY, "GEMINI_API_KEY": "k"}, "gemini", "gemini-x"),
         ("openai/", O_KEY, "openai", OPENAI),
     ],
 )
@@ -117,17 +120,18 @@ def test_headers_and_addresses() -> None:
     choice = chosen(**A_KEY)
     assert choice.wire == "anthropic"
     assert choice.endpoint.base_url == "https://api.anthropic.com"
-    assert choice.endpoint.headers == (("x-api-key", "a-key"), ("anthropic-version", "2023-06-01"))
-    assert chosen(**A_TOKEN).endpoint.headers[0] == ("authorization", "Bearer a-token")
-    assert chosen(**A_KEY, **A_TOKEN).endpoint.headers[0] == ("x-api-key", "a-key")
+    assert choice.endpoint.headers == (("anthropic-version", "2023-06-01"),)
+    assert choice.secret == (("x-api-key", "a-key"),)
+    assert chosen(**A_TOKEN).secret == (("authorization", "Bearer a-token"),)
+    assert chosen(**A_KEY, **A_TOKEN).secret == (("x-api-key", "a-key"),)
     assert chosen(**A_KEY, **A_URL).endpoint.base_url == "http://127.0.0.1:1"
     choice = chosen(**O_KEY)
-    assert choice.wire == "chat"
     assert choice.endpoint.base_url == "https://api.openai.com/v1"
-    assert choice.endpoint.headers == (("authorization", "Bearer o-key"),)
+    assert choice.secret == (("authorization", "Bearer o-key"),)
     choice = chosen(**O_URL)
     assert choice.endpoint.base_url == "http://127.0.0.1:2/v1"
-    assert choice.endpoint.headers == ()
+    assert (choice.wire, choice.secret, choice.endpoint.headers) == ("chat", (), ())
+    assert chosen("anthropic/x", **A_URL).secret == ()
     assert chosen("anthropic/x", **A_URL).endpoint.headers == (("anthropic-version", "2023-06-01"),)
 
 
@@ -144,25 +148,120 @@ def test_a_local_server_is_found_by_its_host(host: str, url: str) -> None:
 
 
 def test_the_choice_is_built_as_it_says() -> None:
-    wishes = Wishes(fallbacks=("n",), timers=Timers(1.0, 2.0))
-    model = build(chosen(**A_KEY, **A_URL), wishes, FakeClock(), {})
-    assert model.name == SONNET
-    assert (model.window, model.max_output) == (
+    wishes = Wishes(timers=Timers(1.0, 2.0))
+    route = build_route(chosen(**A_KEY, **A_URL), wishes, {})
+    assert route.name == SONNET
+    assert (route.bounds.window, route.bounds.max_output) == (
         KNOWN.facts(SONNET).window,
         KNOWN.facts(SONNET).max_output,
     )
-    assert model._url == "http://127.0.0.1:1/v1/messages"
-    assert model._headers["content-type"] == "application/json"
-    assert isinstance(model._wire, AnthropicMessages)
-    assert model._conduct.fallbacks == ("n",)
-    chat = build(chosen(**O_URL), wishes, FakeClock(), {})
+    assert route._url == "http://127.0.0.1:1/v1/messages"
+    assert route._headers["content-type"] == "application/json"
+    assert isinstance(route._wire, AnthropicMessages)
+    chat = build_route(chosen(**O_URL), wishes, {})
     assert chat._url == "http://127.0.0.1:2/v1/chat/completions"
     assert isinstance(chat._wire, OpenAIChat)
 
 
-def test_caching_can_be_switched_off() -> None:
-    off: Any = build(chosen(**A_KEY), Wishes(), FakeClock(), {"DISABLE_PROMPT_CACHING": "1"})
-    assert off._wire._caching is False
+@pytest.mark.parametrize(
+    ("wanted", "environ", "wire", "url"),
+    [
+        ("openai/gpt-5", {"OPENAI_API_KEY": "k"}, "responses", "https://api.openai.com/v1"),
+        ("openai/gpt-4o", {"OPENAI_API_KEY": "k"}, "chat", "https://api.openai.com/v1"),
+        # A server of one's own speaks Chat Completions, whatever its models are called.
+        ("openai/gpt-5", O_URL, "chat", "http://127.0.0.1:2/v1"),
+        ("openai-responses/x", O_URL, "responses", "http://127.0.0.1:2/v1"),
+        ("gemini/x", {"GEMINI_API_KEY": "k"}, "gemini", None),
+        (
+            "gemini/x",
+            {"GEMINI_BASE_URL": "http://127.0.0.1:3"},
+            "gemini",
+            "http://127.0.0.1:3/v1beta",
+        ),
+        (
+            "azure/x",
+            {"AZURE_OPENAI_ENDPOINT": "https://h.example", "AZURE_OPENAI_API_KEY": "k"},
+            "chat",
+            "https://h.example/openai/v1",
+        ),
+        ("lmstudio/x", {}, "chat", "http://127.0.0.1:1234/v1"),
+    ],
+)
+def test_each_provider_has_its_wire(
+    wanted: str, environ: dict[str, str], wire: str, url: str | None
+) -> None:
+    choice = chosen(wanted, **environ)
+    assert choice.wire == wire
+    assert choice.endpoint.base_url == url or url is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "environ", "header"),
+    [
+        ("gemini/x", {"GEMINI_API_KEY": "k"}, ("x-goog-api-key", "k")),
+        ("gemini/x", {"GOOGLE_API_KEY": "k"}, ("x-goog-api-key", "k")),
+        (
+            "azure/x",
+            {"AZURE_OPENAI_ENDPOINT": "https://h.example", "AZURE_OPENAI_API_KEY": "k"},
+            ("api-key", "k"),
+        ),
+        ("groq/x", {"GROQ_API_KEY": "k"}, ("authorization", "Bearer k")),
+    ],
+)
+def test_each_provider_is_told_the_key_its_way(
+    wanted: str, environ: dict[str, str], header: tuple[str, str]
+) -> None:
+    assert chosen(wanted, **environ).secret == (header,)
+
+
+def test_a_misspelt_provider_is_named() -> None:
+    with pytest.raises(BadInput, match="no provider antropic; did you mean anthropic/"):
+        chosen("antropic/claude-sonnet-5-5", **A_KEY)
+
+
+def test_a_server_of_ones_own_names_its_models_as_it_likes() -> None:
+    choice = chosen("Qwen/Qwen3-Coder", **O_URL)
+    assert (choice.provider, choice.model) == ("openai", "Qwen/Qwen3-Coder")
+
+
+def test_the_environment_says_what_an_alias_means() -> None:
+    choice = chosen("sonnet", ANTHROPIC_DEFAULT_SONNET_MODEL="mine", **A_KEY)
+    assert choice.model == "mine"
+
+
+def test_headers_of_ones_own_are_sent_on_the_anthropic_wire() -> None:
+    choice = chosen(ANTHROPIC_CUSTOM_HEADERS="X-Team: core team\nbroken\nX-B: 2", **A_KEY)
+    assert dict(choice.endpoint.headers) == {
+        "anthropic-version": "2023-06-01",
+        "x-team": "core team",
+        "x-b": "2",
+    }
+    with pytest.raises(BadInput, match="x-evil"):
+        chosen(ANTHROPIC_CUSTOM_HEADERS="X-Evil: a\x00b", **A_KEY)
+
+
+def test_betas_are_sent_as_a_header() -> None:
+    route = build_route(chosen(**A_KEY), Wishes(betas=("a", "b")), {})
+    assert route._headers["anthropic-beta"] == "a,b"
+
+
+def test_a_helper_stands_for_the_key() -> None:
+    choice = choose("", {}, KNOWN, "my-helper")
+    assert (choice.provider, choice.secret) == ("anthropic", ())
+
+
+def test_the_manner_is_the_providers_and_the_users() -> None:
+    deepseek = chosen("deepseek/deepseek-reasoner", DEEPSEEK_API_KEY="k")
+    manner = manner_of(deepseek, Wishes(effort="high", thinking_budget=5, caching=False))
+    assert manner.provider == "deepseek"
+    assert "reasoning_back" in manner.quirks
+    assert (manner.effort, manner.thinking_budget, manner.caching) == ("high", 5, False)
+    assert manner_of(deepseek, Wishes()).replay == "tool_turns"
+    assert manner_of(deepseek, Wishes(replay="never")).replay == "never"
+    gpt = chosen("openai/gpt-5", OPENAI_API_KEY="k")
+    assert manner_of(gpt, Wishes()).replay == "always"
+    assert manner_of(chosen(**A_KEY), Wishes()).thinks == "adaptive"
+    assert manner_of(chosen("claude-3-7-sonnet-20250219", **A_KEY), Wishes()).thinks == "budget"
 
 
 # The catalog
@@ -202,6 +301,42 @@ def test_a_long_prompt_costs_more_from_the_first_token(usage: Usage, dear: bool)
 
 
 @pytest.mark.parametrize(
+    ("pattern", "fits", "does_not"),
+    [
+        ("a-*", ["a-", "a-b"], ["a", "b-a-"]),
+        ("a", ["a"], ["ab", ""]),
+        ("a-*-4-5*", ["a-x-4-5", "a-x-4-5-20250101"], ["a-4-5", "a-x-4-6"]),
+        ("*-mini", ["o4-mini"], ["o4-minimal", "mini"]),
+    ],
+)
+def test_a_family_is_a_pattern_of_names(pattern: str, fits: list[str], does_not: list[str]) -> None:
+    known = Catalog("", {}, {}, {}, (Family(match=(pattern,), thinks="effort"),))
+    assert [known.traits_of(name).thinks for name in fits] == ["effort"] * len(fits)
+    assert [known.traits_of(name).thinks for name in does_not] == [""] * len(does_not)
+
+
+@pytest.mark.parametrize(
+    ("name", "thinks"),
+    [
+        ("claude-3-5-haiku", ""),
+        ("claude-3-7-sonnet-20250219", "budget"),
+        ("claude-sonnet-4-20250514", "budget"),
+        ("claude-opus-4-1-20250805", "budget"),
+        ("claude-sonnet-4-5-20250929", "budget"),
+        ("claude-opus-4-6", "adaptive"),
+        ("claude-sonnet-5-5", "adaptive"),
+        ("gpt-5.3-codex", "effort"),
+        ("gpt-4o", ""),
+        ("gemini-2.5-pro", "budget"),
+        ("gemini-3-pro-preview", "effort"),
+        ("openai/gpt-oss-120b", "effort"),
+    ],
+)
+def test_each_family_thinks_in_its_way(name: str, thinks: str) -> None:
+    assert KNOWN.traits_of(name).thinks == thinks
+
+
+@pytest.mark.parametrize(
     "name",
     ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5@20250929", "anthropic/claude-sonnet-4-5"],
 )
@@ -220,10 +355,34 @@ def test_the_catalog_holds_together() -> None:
         assert model in KNOWN.models, alias
         assert model not in KNOWN.aliases
     for name, provider in KNOWN.providers.items():
-        assert provider.wire in ("anthropic", "chat"), name
-        assert provider.base_url.startswith("http")
+        assert provider.wire in WIRES, name
+        assert provider.base_url.startswith("http") or provider.cloud or provider.path, name
         assert not provider.base_url.endswith("/")
         assert not provider.model or KNOWN.facts(provider.model).price is not None, name
     for name, facts in KNOWN.models.items():
         assert facts.window > facts.max_output >= 0, name
         assert facts.price is None or min(facts.price) >= 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "wishes", "told"),
+    [
+        ("claude-sonnet-5-5", Wishes(effort="high"), ("high", None)),
+        ("claude-3-7-sonnet", Wishes(effort="high"), ("", 16_384)),
+        ("claude-3-7-sonnet", Wishes(effort="high", thinking_budget=0), ("", 0)),
+        ("claude-3-5-haiku", Wishes(effort="high"), ("", None)),
+        ("claude-3-5-haiku", Wishes(thinking_budget=9), ("", 9)),
+    ],
+)
+def test_effort_is_a_budget_where_only_tokens_count(
+    wanted: str, wishes: Wishes, told: tuple[str, int | None]
+) -> None:
+    manner = manner_of(chosen(wanted, **A_KEY), wishes)
+    assert (manner.effort, manner.thinking_budget) == told
+
+
+def test_every_quirk_in_the_catalog_is_known_to_its_wire() -> None:
+    for name, facts in KNOWN.providers.items():
+        assert set(facts.quirks) <= (set(QUIRKS) if facts.wire == "chat" else set()), name
+    for family in KNOWN.traits:
+        assert set(family.quirks) <= set(QUIRKS)

@@ -15,9 +15,19 @@ import pytest
 
 from detent.context.conversation import Conversation
 from detent.models.protocols.anthropic_messages import AnthropicMessages
+from detent.models.protocols.caching import with_marks
 from detent.models.protocols.openai_chat import OpenAIChat
-from detent.models.protocols.wire import EncodedMessages, Wire, parsed_arguments
-from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
+from detent.models.protocols.wire import EncodedMessages, Manner, Wire, parsed_arguments
+from detent.types.content import (
+    Call,
+    Document,
+    Image,
+    Opaque,
+    Redacted,
+    Result,
+    Text,
+    Thinking,
+)
 from detent.types.events import CallEnded, Entry, Prompted, Replied
 from detent.types.messages import Assistant, Message, Request, ToolSpec, User
 from detent.types.outcomes import Done
@@ -84,6 +94,24 @@ CONVERSATIONS: dict[str, tuple[Message, ...]] = {
         Assistant((Thinking("nothing else", "sig-n"),), "n"),
         User((Text("and?"),)),
     ),
+    "documents": (
+        User((Text("read it"), Document("application/pdf", "cGRm", "a.pdf"))),
+        Assistant((Call("functions.Read:0", "Read", '{"path":"b.pdf"}'),), "m"),
+        User((Result("functions.Read:0", (Document("text/plain", "d29yZHM="),)),)),
+    ),
+    "sealed": (
+        User((Text("search"),)),
+        Assistant(
+            (
+                Thinking("where?", '[{"type":"reasoning.text","text":"where?","signature":"s"}]'),
+                Opaque('{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":"a"}}'),
+                Opaque('{"type":"web_search_tool_result","tool_use_id":"s","content":[]}'),
+                Call("a", "Bash", "{}", '{"google":{"thought_signature":"t"}}'),
+            ),
+            "m",
+        ),
+        User((Result("a", (Text("ok"),)),)),
+    ),
 }
 
 
@@ -117,14 +145,17 @@ def test_no_snapshot_lies_around_unused() -> None:
 
 def test_thinking_goes_back_only_to_the_model_it_came_from() -> None:
     request = Request((), CONVERSATIONS["thinking"])
+    always = Manner(replay="always")
     for model, own, other in (("m", "sig-m", "sig-n"), ("n", "sig-n", "sig-m")):
-        sent = AnthropicMessages().body(request, model, 1).decode()
+        sent = AnthropicMessages(always).body(request, model, 1).decode()
         assert own in sent
         assert other not in sent
         assert f"sealed-{model}" in sent
         assert sent.count("sealed-") == 1
         assert "unsigned" not in sent
     assert "sig-" not in OpenAIChat().body(request, "m", 1).decode()
+    for manner in (Manner(), Manner(provider="p", replay="always"), Manner(replay="never")):
+        assert "sig-n" not in AnthropicMessages(manner).body(request, "n", 1).decode()
 
 
 def test_a_switch_of_the_model_is_seen_by_a_wire_that_is_already_warm() -> None:
@@ -138,10 +169,39 @@ def test_at_most_four_cache_markers_and_the_last_moves() -> None:
     request = Request(SYSTEM, CONVERSATIONS["results"], (READ, BASH))
     sent = body(AnthropicMessages(), request)
     marks = json.dumps(sent).count("cache_control")
-    assert marks == 2
-    assert sent["system"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert marks == 4
+    assert all(part["cache_control"] == {"type": "ephemeral"} for part in sent["system"])
     assert sent["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
-    assert "cache_control" not in json.dumps(body(AnthropicMessages(caching=False), request))
+    unmarked = body(AnthropicMessages(Manner(caching=False)), request)
+    assert "cache_control" not in json.dumps(unmarked)
+    hourly = body(AnthropicMessages(Manner(cache_ttl="1h")), request)
+    assert json.dumps(hourly).count('{"type": "ephemeral", "ttl": "1h"}') == 4
+
+
+def test_without_a_system_prompt_the_tools_are_marked() -> None:
+    sent = body(AnthropicMessages(), Request((), CONVERSATIONS["plain"], (READ, BASH)))
+    assert [tool.get("cache_control") for tool in sent["tools"]] == [None, {"type": "ephemeral"}]
+
+
+def test_a_message_with_nothing_to_mark_is_left_alone() -> None:
+    odd = [b'{"role":"user","content":[]}', b'{"role":"user","content":"text"}']
+    assert with_marks(odd, {"type": "ephemeral"}) == odd
+    assert with_marks([], {}) == []
+
+
+@pytest.mark.parametrize("quirks", [(), ("cache_control",)])
+def test_a_request_is_marked_where_the_one_before_it_ended(quirks: tuple[str, ...]) -> None:
+    """However many blocks an answer has, the lookback of a mark never has to find anything."""
+    wire: Wire = OpenAIChat(Manner(quirks=frozenset(quirks))) if quirks else AnthropicMessages()
+    ended = -1
+    for messages in grown(30):
+        sent = body(wire, Request(SYSTEM, messages, (READ,)))
+        assert json.dumps(sent).count("cache_control") <= 4
+        said = [m for m in sent["messages"] if m["role"] != "system"]
+        marked = [n for n, m in enumerate(said) if "cache_control" in json.dumps(m)]
+        assert ended in (-1, *marked)
+        ended = len(said) - 1
+        assert marked[-1] == ended
 
 
 @pytest.mark.parametrize(

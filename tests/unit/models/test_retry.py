@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from detent.models.retry import RetryPolicy, Try, with_retries
+from detent.models.retry import RetryPolicy, wait_before, with_fallbacks
 from detent.ports import DeltaSink
 from detent.types.content import Call, Text
 from detent.types.errors import ModelFailure
-from detent.types.events import CallReady, Delta, Discarded, Notice, Retrying, TextDelta
-from detent.types.messages import Reply
+from detent.types.events import (
+    CallReady,
+    Delta,
+    Discarded,
+    Notice,
+    Retrying,
+    Switched,
+    TextDelta,
+)
+from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 from kitbench import FakeClock
 
@@ -21,23 +29,35 @@ FINE = Reply((Text("fine"),), "end_turn", Usage(), "m")
 Step = ModelFailure | Callable[[DeltaSink], Any] | Reply
 
 
+class Try(NamedTuple):
+    model: str
+    max_output: int
+
+
 class Attempts:
     """Plays one step per attempt, the last one for ever; keeps what was asked and shown."""
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: Step, refreshes: int = 0) -> None:
         self.steps = list(steps)
         self.tries: list[Try] = []
         self.shown: list[Delta] = []
         self.clock = FakeClock()
+        self.left: list[int] = []
+        self.refreshes = refreshes
+        """How often newer credentials can be had."""
 
-    async def attempt(self, one: Try, deltas: DeltaSink) -> Reply:
+    async def attempt(self, name: str, max_output: int, deltas: DeltaSink) -> Reply:
         step = self.steps[min(len(self.tries), len(self.steps) - 1)]
-        self.tries.append(one)
+        self.tries.append(Try(name, max_output))
         if isinstance(step, Reply):
             return step
         if isinstance(step, ModelFailure):
             raise step
         return await step(deltas)
+
+    async def refresh(self) -> bool:
+        self.refreshes -= 1
+        return self.refreshes >= 0
 
     async def show(self, delta: Delta) -> None:
         self.shown.append(delta)
@@ -47,20 +67,42 @@ class Attempts:
         max_output: int = 0,
         fallbacks: tuple[str, ...] = (),
         policy: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
+        at: int = 0,
     ) -> Reply:
-        return asyncio.run(
-            with_retries(
-                self.attempt,
-                Try("m", max_output),
-                policy=policy,
-                fallbacks=fallbacks,
-                clock=self.clock,
-                deltas=self.show,
-            )
+        return asyncio.run(self.asked(max_output, fallbacks, policy, at))
+
+    async def asked(
+        self,
+        max_output: int = 0,
+        fallbacks: tuple[str, ...] = (),
+        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
+        at: int = 0,
+    ) -> Reply:
+        return await with_fallbacks(
+            Request((), (), max_output=max_output),
+            [Named(name, self) for name in ("m", *fallbacks)],
+            at=at,
+            left=self.left.append,
+            policy=policy,
+            clock=self.clock,
+            deltas=self.show,
         )
 
     def of(self, kind: type) -> list[Any]:
         return [delta for delta in self.shown if isinstance(delta, kind)]
+
+
+class Named(NamedTuple):
+    """A route of that name."""
+
+    name: str
+    attempts: Attempts
+
+    async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply:
+        return await self.attempts.attempt(self.name, max_output, deltas)
+
+    async def refresh(self) -> bool:
+        return await self.attempts.refresh()
 
 
 def failure(kind: Any = "server", **more: Any) -> ModelFailure:
@@ -158,7 +200,11 @@ def test_an_overloaded_model_gives_way_at_once() -> None:
     assert attempts.run(max_output=500, fallbacks=("n", "o")) == FINE
     assert attempts.tries == [Try("m", 500), Try("n", 500)]
     assert attempts.clock.slept == []
-    assert attempts.shown == [Notice("m is overloaded; going on with n", "warning")]
+    assert attempts.shown == [
+        Switched(model="n", reason="m is overloaded"),
+        Notice("m is overloaded; going on with n", "warning"),
+    ]
+    assert attempts.left == [1]
 
 
 def test_the_last_fallback_is_retried_like_any_model() -> None:
@@ -170,10 +216,100 @@ def test_the_last_fallback_is_retried_like_any_model() -> None:
     assert caught.value.exhausted
 
 
-def test_only_overload_changes_the_model() -> None:
+def test_other_faults_are_waited_for_before_the_model_changes() -> None:
     attempts = Attempts(failure("server"), failure("rate_limit"), FINE)
     attempts.run(fallbacks=("n",))
     assert [one.model for one in attempts.tries] == ["m", "m", "m"]
+
+
+def test_used_up_retries_change_the_model_which_gets_its_own() -> None:
+    attempts = Attempts(*[failure("server", status=500)] * 6, FINE)
+    attempts.run(fallbacks=("n",))
+    assert [one.model for one in attempts.tries] == ["m"] * 5 + ["n"] * 2
+    assert attempts.clock.slept == [0.2, 0.4, 0.8, 2.0, 0.2]
+    (switched,) = attempts.of(Switched)
+    assert switched.model == "n"
+    assert "a server fault" in switched.reason
+
+
+@pytest.mark.parametrize("kind", ["auth", "invalid_request", "not_found", "prompt_too_long"])
+def test_a_fault_that_stays_does_not_change_the_model(kind: str) -> None:
+    attempts = Attempts(failure(kind))
+    with pytest.raises(ModelFailure):
+        attempts.run(fallbacks=("n",))
+    assert [one.model for one in attempts.tries] == ["m"]
+    assert attempts.left == []
+
+
+def test_a_request_may_begin_at_a_fallback() -> None:
+    attempts = Attempts(failure("overloaded"), FINE)
+    attempts.run(fallbacks=("n", "o"), at=1)
+    assert [one.model for one in attempts.tries] == ["n", "o"]
+    assert attempts.left == [2]
+
+
+def test_refused_credentials_are_refreshed_once_and_without_a_wait() -> None:
+    attempts = Attempts(failure("auth", status=401), FINE, refreshes=5)
+    assert attempts.run() == FINE
+    assert attempts.clock.slept == []
+    attempts = Attempts(failure("auth", status=401), refreshes=5)
+    with pytest.raises(ModelFailure) as caught:
+        attempts.run()
+    assert len(attempts.tries) == 2
+    assert caught.value.kind == "auth"
+    assert attempts.refreshes == 4
+
+
+def test_without_newer_credentials_a_refusal_is_final() -> None:
+    attempts = Attempts(failure("auth", status=401))
+    with pytest.raises(ModelFailure):
+        attempts.run()
+    assert len(attempts.tries) == 1
+
+
+def test_only_refused_credentials_are_refreshed() -> None:
+    attempts = Attempts(failure("invalid_request", status=400), refreshes=5)
+    with pytest.raises(ModelFailure):
+        attempts.run()
+    assert attempts.refreshes == 5
+    attempts = Attempts(failure("auth", status=403), FINE, refreshes=1)  # an expired cloud login
+    assert attempts.run() == FINE
+
+
+def test_a_failed_attempt_is_paid_for() -> None:
+    costly = failure("network")
+    costly.usage = Usage(input=100, output=3)
+    attempts = Attempts(costly, FINE)
+    attempts.run()
+    assert attempts.of(Discarded) == [Discarded("a network fault", Usage(input=100, output=3))]
+
+
+def test_the_diagnosis_names_every_attempt() -> None:
+    attempts = Attempts(
+        failure("overloaded", status=529),
+        failure("overloaded", status=529),
+        failure("timeout"),
+        failure("server", status=500),
+        failure("server", status=500),
+    )
+    with pytest.raises(ModelFailure) as caught:
+        attempts.run()
+    assert "after 5 attempts: 529 × 2, timeout × 1, 500 × 2" in caught.value.message
+    assert caught.value.attempts == (
+        "529: a overloaded fault",
+        "529: a overloaded fault",
+        "timeout: a timeout fault",
+        "500: a server fault",
+        "500: a server fault",
+    )
+
+
+def test_jitter_adds_up_to_its_share_and_not_to_the_servers_wish() -> None:
+    policy = RetryPolicy(jitter=0.5)
+    waits = [wait_before(failure(), policy, 3) for _ in range(50)]
+    assert all(2.0 <= wait <= 3.0 for wait in waits)
+    assert len(set(waits)) > 1
+    assert wait_before(failure(retry_after=4.0), policy, 3) == 4.0
 
 
 def test_what_was_shown_is_taken_back_before_anything_new_comes() -> None:
@@ -188,6 +324,7 @@ def test_what_was_shown_is_taken_back_before_anything_new_comes() -> None:
     assert attempts.shown == [
         said,
         Discarded("a overloaded fault"),
+        Switched(model="n", reason="m is overloaded"),
         Notice("m is overloaded; going on with n", "warning"),
         TextDelta(0, "whole"),
     ]
@@ -255,16 +392,7 @@ def test_waiting_can_be_cancelled() -> None:
     attempts.clock = Waiting()
 
     async def run() -> None:
-        task = asyncio.create_task(
-            with_retries(
-                attempts.attempt,
-                Try("m", 0),
-                policy=RetryPolicy(),
-                fallbacks=(),
-                clock=attempts.clock,
-                deltas=attempts.show,
-            )
-        )
+        task = asyncio.create_task(attempts.asked())
         while not attempts.clock.slept:
             await asyncio.sleep(0)
         task.cancel()

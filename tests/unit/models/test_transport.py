@@ -5,127 +5,34 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-import ssl
-import subprocess
-from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from detent.models.proxy import proxy_for
 from detent.models.transport import (
     HIGH_WATER,
     ConnectionCut,
-    Exchange,
     Origin,
     Target,
     Transport,
     parse_target,
-    proxy_for,
+    socket_address,
 )
-
-OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
-Handler = Callable[["Peer"], Awaitable[None]]
-
-
-class Peer:
-    """The server's side of one connection."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
-
-    async def request(self) -> tuple[str, dict[str, str], bytes]:
-        head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-        first, *lines = head.strip().split("\r\n")
-        headers = dict(line.split(": ", 1) for line in lines)
-        body = await self.reader.readexactly(int(headers.get("content-length", "0")))
-        return first, headers, body
-
-    async def send(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
-
-
-class Server:
-    """One handler per connection, in order; the last serves all that follow."""
-
-    def __init__(self, *handlers: Handler, tls: ssl.SSLContext | None = None) -> None:
-        self._handlers = handlers
-        self._tls = tls
-        self.connections = 0
-        self.gone = asyncio.Event()
-        """Set when a client has left before its handler was done."""
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Server:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1/x"
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        handler = self._handlers[min(self.connections, len(self._handlers) - 1)]
-        self.connections += 1
-        try:
-            await handler(Peer(reader, writer))
-        except (ConnectionError, asyncio.IncompleteReadError):
-            self.gone.set()
-        except asyncio.CancelledError:
-            pass
-        finally:
-            writer.transport.abort() if self.gone.is_set() else writer.close()
-            self._tasks.discard(task)
-
-
-async def serving(peer: Peer) -> None:
-    while True:
-        await peer.request()
-        await peer.send(OK)
-
-
-def sends(*parts: bytes) -> Handler:
-    """Answers one request with these bytes, then closes."""
-
-    async def handler(peer: Peer) -> None:
-        await peer.request()
-        for part in parts:
-            await peer.send(part)
-
-    return handler
-
-
-async def whole(exchange: Exchange) -> bytes:
-    parts = []
-    while part := await exchange.read():
-        parts.append(part)
-    return b"".join(parts)
-
-
-async def fetch(transport: Transport, url: str, body: bytes = b"{}") -> bytes:
-    exchange = await transport.post(url, {}, body)
-    data = await whole(exchange)
-    transport.give_back(url, exchange)
-    return data
-
-
-def run(main: Callable[[], Awaitable[None]]) -> None:
-    async def checked() -> None:
-        await main()
-        assert asyncio.all_tasks() - {asyncio.current_task()} == set()
-
-    asyncio.run(checked())
-    gc.collect()  # a socket that was left open says so now, and warnings are errors
+from detent.types.errors import ModelFailure
+from loopback import (
+    AUTHORITY,
+    OK,
+    Peer,
+    Server,
+    fetch,
+    run,
+    sends,
+    server_side,
+    serving,
+    whole,
+)
 
 
 def test_a_request_is_sent_as_it_should_be() -> None:
@@ -247,6 +154,27 @@ def test_a_connection_that_dies_at_the_next_request_is_replaced_once() -> None:
             assert await fetch(transport, server.url) == b"ok"
             assert await fetch(transport, server.url) == b"ok"
             assert server.connections == 2
+            await transport.aclose()
+
+    run(main)
+
+
+def test_a_request_that_was_half_answered_is_not_sent_again() -> None:
+    """The server has seen it: only whoever asked may decide to ask twice."""
+
+    async def half_the_second(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(OK)
+        await peer.request()
+        await peer.send(b"HTTP/1.1 200 OK\r\n")
+
+    async def main() -> None:
+        async with Server(half_the_second, serving) as server:
+            transport = Transport({})
+            assert await fetch(transport, server.url) == b"ok"
+            with pytest.raises(ConnectionCut, match="without an answer"):
+                await fetch(transport, server.url)
+            assert server.connections == 1
             await transport.aclose()
 
     run(main)
@@ -481,6 +409,9 @@ def test_nobody_listening_is_an_os_error() -> None:
     run(main)
 
 
+SOCKET = Origin("http+unix", "/run/m.sock", 0)
+
+
 @pytest.mark.parametrize(
     ("url", "target"),
     [
@@ -488,15 +419,191 @@ def test_nobody_listening_is_an_os_error() -> None:
         ("https://h", Target(Origin("https", "h", 443), "/")),
         ("http://127.0.0.1:8080/v1", Target(Origin("http", "127.0.0.1", 8080), "/v1")),
         ("http://[::1]:9/x", Target(Origin("http", "::1", 9), "/x")),
+        ("HTTPS://h/", Target(Origin("https", "h", 443), "/")),
+        (
+            "http+unix://%2Frun%2Fm.sock/v1?a=b",
+            Target(SOCKET, "/v1?a=b"),
+        ),
+        ("http+unix://%2Frun%2Fm", Target(Origin("http+unix", "/run/m", 0), "/")),
+        ("unix:///run/m.sock", Target(SOCKET, "/")),
+        ("unix:/run/m.sock", Target(SOCKET, "/")),
+        ("unix:///run/m.sock/v1/x", Target(SOCKET, "/v1/x")),
+        (
+            "unix:///run/a.socks/m.sock/v1",
+            Target(Origin("http+unix", "/run/a.socks/m.sock", 0), "/v1"),
+        ),
     ],
 )
 def test_addresses(url: str, target: Target) -> None:
     assert parse_target(url) == target
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "unix://run/m.sock",
+        "unix:m.sock",
+        "http+unix://run/v1",
+        "unix:///m.sock/a\r\nb",
+        "http://h/ ",
+    ],
+)
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(ValueError):
+        parse_target(url)
+
+
+def test_a_server_behind_a_unix_socket(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    async def handler(peer: Peer) -> None:
+        while True:
+            seen.append(await peer.request())
+            await peer.send(OK)
+
+    async def main() -> None:
+        path = str(tmp_path / "model.sock")
+        async with Server(handler, socket=path) as server:
+            transport = Transport({"ALL_PROXY": "http://127.0.0.1:1"})
+            assert await fetch(transport, f"unix://{path}/v1/x") == b"ok"
+            assert await fetch(transport, socket_address(path, "/v1") + "/y") == b"ok"
+            assert server.connections == 1, "both are the same place"
+            await transport.aclose()
+
+    run(main)
+    assert [first for first, _, _ in seen] == ["POST /v1/x HTTP/1.1", "POST /v1/y HTTP/1.1"]
+    assert seen[0][1]["host"] == "localhost"
+
+
+def test_a_header_with_a_line_end_is_not_sent() -> None:
+    async def main() -> None:
+        async with Server(serving) as server:
+            transport = Transport({})
+            with pytest.raises(ModelFailure, match="line end"):
+                await transport.post(server.url, {"x": "a\r\ny: b"}, b"{}")
+            await transport.aclose()
+
+    run(main)
+
+
+# Answers that are no streams
+
+
+def test_a_small_answer_is_fetched_whole() -> None:
+    seen: list[Any] = []
+
+    async def handler(peer: Peer) -> None:
+        while True:
+            seen.append(await peer.request())
+            await peer.send(OK)
+
+    async def main() -> None:
+        async with Server(handler) as server:
+            transport = Transport({})
+            got = await transport.get(server.url, {"x-api-key": "k"})
+            assert (got.status, got.body, got.headers["content-length"]) == (200, b"ok", "2")
+            assert (await transport.submit(server.url, {}, b"a=b")).body == b"ok"
+            assert server.connections == 1
+            await transport.aclose()
+
+    run(main)
+    assert seen[0][0] == "GET /v1/x HTTP/1.1"
+    assert seen[0][1]["x-api-key"] == "k" and "content-length" not in seen[0][1]
+    assert (seen[1][0], seen[1][2]) == ("POST /v1/x HTTP/1.1", b"a=b")
+
+
+def test_a_small_answer_that_is_huge_is_refused() -> None:
+    async def pours(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            await peer.send(b"x" * 65536)
+
+    async def main() -> None:
+        async with Server(pours) as server:
+            transport = Transport({})
+            with pytest.raises(ConnectionCut, match="longer than"):
+                await transport.get(server.url, {})
+            await transport.aclose()
+
+    run(main)
+
+
+# Redirects
+
+
+def redirects(status: int, location: str, *, then: list[Any] | None = None) -> Any:
+    async def handler(peer: Peer) -> None:
+        while True:
+            request = await peer.request()
+            if then is not None and "/moved" in request[0]:
+                then.append(request)
+                await peer.send(OK)
+            else:
+                head = f"HTTP/1.1 {status} Go\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"
+                await peer.send(head.encode())
+
+    return handler
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("location", ["/moved", "moved?a=b", "http://127.0.0.1:{port}/moved"])
+def test_a_redirect_within_the_origin_is_followed(status: int, location: str) -> None:
+    seen: list[Any] = []
+
+    async def main() -> None:
+        server = Server(serving)
+        async with server:
+            place = location.format(port=server.port)
+            server._handlers = (redirects(status, place, then=seen),)
+            transport = Transport({})
+            exchange = await transport.post(server.url, {"x-api-key": "k"}, b"body")
+            assert (exchange.status, await whole(exchange)) == (200, b"ok")
+            transport.give_back(server.url, exchange)
+            await transport.aclose()
+
+    run(main)
+    ((first, headers, body),) = seen
+    assert first.startswith("POST /") and "moved" in first
+    assert (headers["x-api-key"], body) == ("k", b"body")
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "text"),
+    [
+        (307, "https://127.0.0.1:{port}/v1", "redirects to https://127.0.0.1"),
+        (307, "http://127.0.0.1:1/v1", "redirects to http://127.0.0.1:1/v1; set the base URL"),
+        (308, "//other.test/v1?key=secret", "redirects to //other.test/v1; set"),
+        (302, "http://u:secret@other.test/\x9b31m", r"redirects to http://other.test/\?+31m"),
+        (301, "ftp://other.test/", "redirects to ftp://other.test/"),
+        (303, "/moved", "answers with a page at /moved"),
+        (307, "", "does not say where"),
+        (307, "http://[", "no address"),
+        (308, "/v1/x", "in circles"),
+    ],
+)
+def test_any_other_redirect_is_a_failure_that_names_the_place(
+    status: int, location: str, text: str
+) -> None:
+    async def main() -> None:
+        server = Server(serving)
+        async with server:
+            server._handlers = (redirects(status, location.format(port=server.port)),)
+            transport = Transport({})
+            with pytest.raises(ModelFailure, match=text) as caught:
+                await transport.post(server.url, {"x-api-key": "k"}, b"{}")
+            assert caught.value.kind == "invalid_request"
+            assert "secret" not in caught.value.message
+            assert server.connections <= 4
+            await transport.aclose()
+
+    run(main)
+
+
 # Proxies
 
 HTTPS, HTTP = Origin("https", "api.model.test", 443), Origin("http", "api.model.test", 80)
+TEN, SIX = Origin("http", "10.1.2.3", 80), Origin("http", "fd00::1", 80)
 
 
 @pytest.mark.parametrize(
@@ -517,6 +624,17 @@ HTTPS, HTTP = Origin("https", "api.model.test", 443), Origin("http", "api.model.
         ({"ALL_PROXY": "http://a", "NO_PROXY": "*.model.test"}, HTTPS, None),
         ({"ALL_PROXY": "http://a", "NO_PROXY": "del.test"}, HTTPS, "http://a"),
         ({"ALL_PROXY": "http://a", "NO_PROXY": ""}, HTTPS, "http://a"),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "api.model.test:443"}, HTTPS, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "api.model.test:443"}, HTTP, "http://a"),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "10.0.0.0/8"}, TEN, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "10.9.9.9/8"}, TEN, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "11.0.0.0/8,x/y,1/2/3"}, TEN, "http://a"),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "10.0.0.0/8"}, HTTPS, "http://a"),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "10.1.2.3:80"}, TEN, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "fd00::/8"}, SIX, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "fd00::1"}, SIX, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "[fd00::1]:80"}, SIX, None),
+        ({"ALL_PROXY": "http://a", "NO_PROXY": "[fd00::1]:81"}, SIX, "http://a"),
         ({"ALL_PROXY": "http://a"}, Origin("http", "localhost", 1), None),
         ({"ALL_PROXY": "http://a"}, Origin("http", "127.9.9.9", 1), None),
         ({"ALL_PROXY": "http://a"}, Origin("http", "::1", 1), None),
@@ -551,59 +669,6 @@ def test_plain_http_goes_to_the_proxy_with_the_whole_address() -> None:
     assert seen[1] == seen[0]
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A self-signed certificate for api.model.test and 127.0.0.1."""
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert = str(folder / "key.pem"), str(folder / "cert.pem")
-    names = "subjectAltName=DNS:api.model.test,DNS:localhost,IP:127.0.0.1"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    command += ["-keyout", key, "-out", cert, "-subj", "/CN=api.model.test", "-addext", names]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no openssl to make a certificate with")
-    return cert, key
-
-
-def server_side(certificate: tuple[str, str]) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    return context
-
-
-def test_https_trusts_the_certificates_of_the_environment(
-    certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
-
-    async def main() -> None:
-        async with Server(serving, tls=server_side(certificate)) as server:
-            transport = Transport({})
-            url = f"https://127.0.0.1:{server.port}/v1/x"
-            for _ in range(2):
-                assert await fetch(transport, url) == b"ok"
-            assert server.connections == 1
-            await transport.aclose()
-
-    asyncio.run(main())
-
-
-def test_https_distrusts_everybody_else(
-    certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-
-    async def main() -> None:
-        async with Server(serving, tls=server_side(certificate)) as server:
-            transport = Transport({})
-            with pytest.raises(ssl.SSLCertVerificationError):
-                await transport.post(f"https://127.0.0.1:{server.port}/", {}, b"{}")
-            await transport.aclose()
-
-    asyncio.run(main())
-
-
 class Tunnel:
     """A CONNECT proxy that takes everybody to one port."""
 
@@ -631,18 +696,20 @@ async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     writer.close()
 
 
-def test_https_tunnels_through_the_proxy(
-    certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
-
+def test_https_tunnels_through_the_proxy() -> None:
     async def main() -> None:
-        async with Server(serving, tls=server_side(certificate)) as origin:
+        async with Server(serving, tls=server_side()) as origin:
             tunnel = Tunnel(origin.port)
             async with Server(tunnel) as proxy:
-                environ = {"HTTPS_PROXY": f"http://u:p@127.0.0.1:{proxy.port}"}
+                environ = {
+                    "HTTPS_PROXY": f"http://u:p@127.0.0.1:{proxy.port}",
+                    "DETENT_CA_BUNDLE": AUTHORITY,
+                }
                 transport = Transport(environ)
-                assert await fetch(transport, "https://api.model.test/v1/x") == b"ok"
+                url = "https://api.model.test/v1/x"
+                exchange = await transport.post(url, {"x-api-key": "our-key"}, b"{}")
+                assert await whole(exchange) == b"ok"
+                transport.give_back(url, exchange)
                 gc.collect()  # nobody but the tunnel may hold the socket
                 assert await fetch(transport, "https://api.model.test/v1/x") == b"ok"
                 assert proxy.connections == 1, "the tunnel is used again"
@@ -650,13 +717,18 @@ def test_https_tunnels_through_the_proxy(
             (head,) = tunnel.heads
             assert head.startswith("CONNECT api.model.test:443 HTTP/1.1\r\n")
             assert "proxy-authorization: Basic dTpw\r\n" in head
+            assert "our-key" not in head
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize(
     "answer",
-    [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", b"HTTP/1.1 502 Bad", b""],
+    [
+        b"HTTP/1.1 403 Forbidden\r\n\r\n",
+        b"HTTP/1.1 502 Bad",
+        b"",
+    ],
     ids=["refused", "cut", "silent"],
 )
 def test_a_proxy_that_refuses_is_an_os_error(answer: bytes) -> None:
@@ -665,6 +737,34 @@ def test_a_proxy_that_refuses_is_an_os_error(answer: bytes) -> None:
             transport = Transport({"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}"})
             with pytest.raises(OSError):
                 await transport.post("https://api.model.test/v1/x", {}, b"{}")
+            await transport.aclose()
+
+    run(main)
+
+
+def test_a_proxy_that_never_ends_its_head_is_left() -> None:
+    async def pours(peer: Peer) -> None:
+        await peer.reader.readuntil(b"\r\n\r\n")
+        await peer.send(b"HTTP/1.1 200 x\r\nx: " + b"x" * 70_000)
+        await peer.reader.read()
+
+    async def main() -> None:
+        async with Server(pours) as proxy:
+            transport = Transport({"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}"})
+            with pytest.raises(OSError, match="endless head"):
+                await transport.post("https://api.model.test/v1/x", {}, b"{}")
+            await transport.aclose()
+
+    run(main)
+
+
+def test_a_proxy_that_wants_a_password_says_so() -> None:
+    async def main() -> None:
+        async with Server(Tunnel(0, b"HTTP/1.1 407 Who are you\r\n\r\n")) as proxy:
+            transport = Transport({"HTTPS_PROXY": f"http://127.0.0.1:{proxy.port}"})
+            with pytest.raises(ModelFailure, match="user and password") as caught:
+                await transport.post("https://api.model.test/v1/x", {}, b"{}")
+            assert caught.value.kind == "invalid_request"
             await transport.aclose()
 
     run(main)
@@ -695,8 +795,10 @@ def test_cancelling_while_the_proxy_thinks_closes_the_socket() -> None:
 def test_only_http_proxies_are_spoken_to() -> None:
     async def main() -> None:
         transport = Transport({"ALL_PROXY": "socks5://127.0.0.1:1"})
-        with pytest.raises(OSError, match="socks5"):
-            await transport.post("https://api.model.test/", {}, b"{}")
+        for scheme in ("https", "http"):
+            with pytest.raises(ModelFailure, match="socks5") as caught:
+                await transport.post(f"{scheme}://api.model.test/", {}, b"{}")
+            assert caught.value.kind == "invalid_request", "asking again is of no use"
 
     run(main)
 

@@ -559,6 +559,7 @@ def test_a_reader_who_leaves_at_the_end_without_closing_hurts_nobody(settings: S
     async def body() -> None:
         model = Gated()
         async with Session(settings(model)) as session:
+            model.words.put_nowait("said")
             model.words.put_nowait(None)
             stale = session.send("one")
             async for event in stale:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from detent.surfaces.cli.flags import FLAGS, NOT_YET, parse
-from detent.surfaces.headless.wishes import options_from
+from detent.surfaces.headless.wishes import USUAL_THINKING, options_from
 from detent.types.errors import BadInput
 
 UUID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
@@ -171,6 +171,8 @@ def test_a_single_dash_is_a_word() -> None:
         (["--model"], "--model needs a value"),
         (["--output-format", "xml"], "takes text, json, stream-json"),
         (["--on-ask=maybe"], "takes deny, fail, stdio"),
+        (["--effort", "x"], "--effort takes low, medium, high, xhigh, max; not 'x'"),
+        (["--thinking=x"], "--thinking takes adaptive, enabled, disabled; not 'x'"),
         (["a\udc80"], "not UTF-8"),
     ],
 )
@@ -203,11 +205,50 @@ def test_what_is_wrong_is_said(argv: list[str], message: str) -> None:
         (["--trust"], "trust", True),
         ([], "trust", False),
         (["--settings", '{"model": "x"}'], "settings", {"model": "x"}),
+        (["--json-schema", '{"type": "array"}'], "json_schema", {"type": "array"}),
+        ([], "json_schema", None),
+        (["--effort", "xhigh"], "effort", "xhigh"),
+        ([], "effort", ""),
+        ([], "thinking_budget", None),
+        (["--thinking", "adaptive"], "thinking_budget", None),
+        (["--thinking", "disabled"], "thinking_budget", 0),
+        (["--thinking", "disabled", "--max-thinking-tokens", "9"], "thinking_budget", 0),
+        (["--thinking", "enabled"], "thinking_budget", USUAL_THINKING),
+        (["--thinking", "enabled", "--max-thinking-tokens", "9"], "thinking_budget", 9),
+        (["--max-thinking-tokens", "2048"], "thinking_budget", 2048),
+        (["--max-thinking-tokens", "0"], "thinking_budget", 0),
+        (["--betas", "a,b"], "betas", ("a", "b")),
+        ([], "betas", ()),
+        (
+            ["--server-tool", '{"type": "web_search"}', "--server-tool={}"],
+            "server_tools",
+            [{"type": "web_search"}, {}],
+        ),
         (["--session-id", UUID.upper()], "session_id", UUID),
         ([], "system_prompt", None),
     ],
 )
 def test_flags_become_options(argv: list[str], field: str, value: Any) -> None:
+    assert getattr(options_from(parse(argv)), field) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "argv", "field", "value"),
+    [
+        ("MAX_THINKING_TOKENS", "4096", [], "thinking_budget", 4096),
+        ("MAX_THINKING_TOKENS", "0", [], "thinking_budget", 0),
+        ("MAX_THINKING_TOKENS", "plenty", [], "thinking_budget", None),
+        ("MAX_THINKING_TOKENS", "9", ["--max-thinking-tokens", "8"], "thinking_budget", 8),
+        ("MAX_THINKING_TOKENS", "9", ["--thinking", "adaptive"], "thinking_budget", None),
+        ("CLAUDE_CODE_EFFORT_LEVEL", "high", [], "effort", "high"),
+        ("CLAUDE_CODE_EFFORT_LEVEL", "heroic", [], "effort", ""),
+        ("CLAUDE_CODE_EFFORT_LEVEL", "high", ["--effort", "low"], "effort", "low"),
+    ],
+)
+def test_the_environment_counts_where_the_command_line_is_silent(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, argv: list[str], field: str, value: Any
+) -> None:
+    monkeypatch.setenv(name, text)
     assert getattr(options_from(parse(argv)), field) == value
 
 
@@ -220,6 +261,10 @@ def test_flags_become_options(argv: list[str], field: str, value: Any) -> None:
         (["--max-budget-usd", "nan"], "takes a number"),
         (["--session-id", "../../x"], "takes a UUID"),
         (["--settings", "{"], "--settings: line 1"),
+        (["--json-schema", "{" + '"a":{' * 5000], "--json-schema: nested too deeply"),
+        (["--json-schema", "a\0b"], "--json-schema: cannot read"),
+        (["--max-thinking-tokens", "1.5"], "whole number"),
+        (["--server-tool", "[]"], "--server-tool: expected a JSON object"),
         (["--settings", "/no/such"], "cannot read /no/such"),
         (["--setting-sources", "all"], "takes user, project, local"),
         (["--system-prompt-file", "/no/such"], "cannot read /no/such"),

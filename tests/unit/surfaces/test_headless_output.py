@@ -9,11 +9,12 @@ from typing import Any, get_args
 import pytest
 
 from detent.surfaces.headless.exit_codes import exit_code
+from detent.surfaces.headless.framed import prompt_from
 from detent.surfaces.headless.frames import LONGEST_LINE, Frames, frame_line
 from detent.surfaces.headless.partials import Partials
 from detent.surfaces.headless.result import Ledger, failed_result, input_object
 from detent.surfaces.headless.text import HOLD_CHARACTERS, TextWriter
-from detent.types.content import Call, Image, Redacted, Text, Thinking
+from detent.types.content import Call, Document, Image, Opaque, Redacted, Text, Thinking
 from detent.types.effects import Reads, Runs, Writes
 from detent.types.events import (
     CallDelta,
@@ -246,6 +247,46 @@ def test_a_picture_stays_a_block() -> None:
     (part,) = frame["message"]["content"][0]["content"]
     assert part["source"] == {"type": "base64", "media_type": "image/png", "data": "AA"}
     assert frame["tool_use_result"] == {"k": 1}
+
+
+def test_what_only_a_provider_understands_is_shown_as_it_came() -> None:
+    search = Opaque('{"type":"server_tool_use","id":"s"}')
+    (frame,) = frames().of(replied(search, Opaque("broken"), Text("hi")))
+    assert frame["message"]["content"] == [
+        {"type": "server_tool_use", "id": "s"},
+        {"type": "opaque", "data": "broken"},
+        {"type": "text", "text": "hi"},
+    ]
+
+
+def test_a_document_stays_a_block() -> None:
+    made = frames()
+    made.of(replied(Call("a", "T", ""), stop="tool_use"))
+    pdf = Document("application/pdf", "AA", "a.pdf")
+    (frame,) = made.of(CallEnded(call_id="a", name="T", outcome=Done((pdf,))))
+    source = {"type": "base64", "media_type": "application/pdf", "data": "AA"}
+    (part,) = frame["message"]["content"][0]["content"]
+    assert part == {"type": "document", "source": source, "title": "a.pdf"}
+
+
+def test_a_host_may_send_pictures_and_documents() -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "AA"}
+    words = {"type": "text", "media_type": "text/plain", "data": "hi"}
+    prompt = prompt_from(
+        [
+            {"type": "text", "text": "look"},
+            {"type": "image", "source": {**source, "media_type": "image/png"}},
+            {"type": "document", "source": source, "title": "a.pdf"},
+            {"type": "document", "source": words},
+            {"type": "document", "source": {"type": "url", "url": "x"}},
+        ]
+    )
+    assert prompt == (
+        Text("look"),
+        Image("image/png", "AA"),
+        Document("application/pdf", "AA", "a.pdf"),
+        Document("text/plain", "aGk="),
+    )
 
 
 @pytest.mark.parametrize(

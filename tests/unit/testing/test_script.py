@@ -13,6 +13,7 @@ import pytest
 from detent.testing import (
     Call,
     Fault,
+    Foreign,
     RedactedThink,
     Reply,
     Request,
@@ -94,6 +95,7 @@ def test_made_up_ids_differ_by_request_and_block() -> None:
         lambda: Call("T", {"a": 1}, raw="{}"),
         lambda: Call("T", raw="{}", pieces=("{",)),
         lambda: reply("x", quirks=["no_such"]),
+        lambda: fault(edits="no_such"),
     ],
 )
 def test_contradictions_are_refused(mistake: Any) -> None:
@@ -113,9 +115,17 @@ def test_json_says_everything_python_says(tmp_path: Path) -> None:
                     {"redacted_think": "xx"},
                     {"call": "Bash", "input": {"a": 1}, "id": "i", "pieces": ['{"a"', ":1}"]},
                     {"call": "Bash", "raw": "{"},
+                    {"foreign": {"type": "search"}},
                 ],
                 "stop": "max_tokens",
-                "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4},
+                "stop_details": {"why": "long"},
+                "usage": {
+                    "input": 1,
+                    "output": 2,
+                    "cache_read": 3,
+                    "cache_write": 4,
+                    "reasoning": 1,
+                },
                 "delay": 0,
                 "gap": 0.5,
                 "tail": 1,
@@ -125,6 +135,8 @@ def test_json_says_everything_python_says(tmp_path: Path) -> None:
                 "fault": {"cut_after": 1, "no_stop": True},
             },
             {"fault": {"status": 529, "headers": {"retry-after": "1"}, "body": {"a": 1}}},
+            {"fault": {"edits": ["crlf", "drop:ping"], "framing": "length", "split": 3}},
+            {"fault": {"raw": "HTTP/1.1 200 OK\r\n\r\n\u00ff", "reset_after": 7}},
         ],
         "scenarios": {"one": ["a", "b"]},
         "pick": "by_turn",
@@ -140,9 +152,11 @@ def test_json_says_everything_python_says(tmp_path: Path) -> None:
             RedactedThink("xx"),
             Call("Bash", {"a": 1}, "i", pieces=('{"a"', ":1}")),
             Call("Bash", raw="{"),
+            Foreign({"type": "search"}),
         ),
         stop="max_tokens",
-        usage=Usage(1, 2, 3, 4),
+        stop_details={"why": "long"},
+        usage=Usage(1, 2, 3, 4, 1),
         gap=0.5,
         tail=1,
         headers={"x": "y"},
@@ -151,8 +165,10 @@ def test_json_says_everything_python_says(tmp_path: Path) -> None:
         fault=Fault(cut_after=1, no_stop=True),
     )
     refused = Reply(fault=Fault(529, {"retry-after": "1"}, {"a": 1}))
+    bent = Reply(fault=fault(edits=["crlf", "drop:ping"], framing="length", split=3))
+    literal = Reply(fault=Fault(raw=b"HTTP/1.1 200 OK\r\n\r\n\xff", reset_after=7))
     assert load_script(path) == Script(
-        (Reply((Say("text"),)), rich, refused),
+        (Reply((Say("text"),)), rich, refused, bent, literal),
         {"one": (Reply((Say("a"),)), Reply((Say("b"),)))},
         "by_turn",
         "repeat_last",
@@ -179,7 +195,7 @@ def in_reply(**fields: object) -> dict[str, object]:
         ),
         (
             in_reply(blocks=[{"pieces": []}]),
-            "replies[1].blocks[0]: needs one of 'say', 'think', 'redacted_think', 'call'",
+            "replies[1].blocks[0]: needs one of 'say', 'think', 'redacted_think', 'call', 'for",
         ),
         (
             in_reply(blocks=[{"say": "ab", "pieces": ["a"]}]),
@@ -201,6 +217,32 @@ def in_reply(**fields: object) -> dict[str, object]:
             "replies[1].fault.status: expected a whole number, got a number",
         ),
         (in_reply(fault={"body": 1}), "replies[1].fault.body: expected a string or an object"),
+        (
+            in_reply(fault={"edits": ["crlf", "odd"]}),
+            "replies[1].fault.edits[1]: unknown edit 'odd'",
+        ),
+        (
+            in_reply(fault={"edits": ["crlf:1"]}),
+            "replies[1].fault.edits[0]: the edit 'crlf' takes no argument",
+        ),
+        (
+            in_reply(fault={"edits": ["drop"]}),
+            "replies[1].fault.edits[0]: the edit 'drop' needs an argument",
+        ),
+        (
+            in_reply(fault={"edits": ["replace:a"]}),
+            "replies[1].fault.edits[0]: the edit 'replace' needs OLD=>NEW",
+        ),
+        (
+            in_reply(fault={"edits": ["gzip_bomb:much"]}),
+            "replies[1].fault.edits[0]: the edit 'gzip_bomb' needs a number",
+        ),
+        (in_reply(fault={"framing": "odd"}), "replies[1].fault.framing: expected one of"),
+        (in_reply(fault={"raw": "\u1234"}), "replies[1].fault.raw: expected characters up to"),
+        (
+            in_reply(blocks=[{"foreign": "x"}]),
+            "replies[1].blocks[0].foreign: expected an object, got a string",
+        ),
         (in_reply(headers={"a": 1}), "replies[1].headers.a: expected a string"),
         (in_reply(quirks=["odd"]), "replies[1].quirks[0]: expected one of"),
     ],
@@ -251,6 +293,69 @@ def test_a_request_knows_its_turn_and_latest_tool_results() -> None:
     theirs = request({"messages": CHAT_TALK})
     assert theirs.turn == 1
     assert theirs.tool_results == [ToolResult("b", "new", False), ToolResult("c", "two", False)]
+
+
+RESPONSES_TALK = [
+    {"role": "developer", "content": "SCENARIO:never"},
+    {"role": "user", "content": [{"type": "input_text", "text": "SCENARIO:first"}]},
+    {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "x"},
+    {"role": "assistant", "content": [{"type": "output_text", "text": "hm"}]},
+    {"type": "function_call", "call_id": "b", "name": "T", "arguments": "{}"},
+    {"type": "function_call", "call_id": "c", "name": "T", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "b", "output": "new"},
+    {
+        "type": "function_call_output",
+        "call_id": "c",
+        "output": [{"type": "input_text", "text": "two"}],
+    },
+]
+GEMINI_TALK = [
+    {"role": "user", "parts": [{"text": "SCENARIO:first"}]},
+    {
+        "role": "model",
+        "parts": [
+            {"text": "secret", "thought": True},
+            {"text": "hm"},
+            {"functionCall": {"id": "b", "name": "T", "args": {}}},
+            {"functionCall": {"name": "T", "args": {}}},
+        ],
+    },
+    {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"id": "b", "name": "T", "response": {"output": "new"}}},
+            {"functionResponse": {"name": "T", "response": {"error": "two"}}},
+        ],
+    },
+]
+
+
+def test_the_talk_of_the_other_two_wires() -> None:
+    responses = request({"instructions": "be brief", "input": RESPONSES_TALK})
+    assert [said.role for said in responses.talk] == [
+        "system", "system", "user", "assistant", "user",
+    ]  # fmt: skip
+    assert responses.talk[3].text == "hm"
+    assert responses.talk[3].calls == ("b", "c")
+    assert responses.turn == 1
+    assert responses.tool_results == [ToolResult("b", "new", False), ToolResult("c", "two", False)]
+    assert responses.system == "be brief\nSCENARIO:never"
+    assert responses.scenario == "first"
+    gemini = request({"systemInstruction": {"parts": [{"text": "s"}]}, "contents": GEMINI_TALK})
+    assert (gemini.system, gemini.turn, gemini.scenario) == ("s", 1, "first")
+    assert gemini.talk[2].text == "hm"
+    assert gemini.talk[2].calls == ("b", "T-1-1")
+    assert gemini.tool_results == [ToolResult("b", "new", False), ToolResult("T-1-1", "two", True)]
+
+
+def test_the_system_prompt_of_the_two_older_wires() -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    assert request({"system": parts, "messages": []}).system == "one\ntwo"
+    assert request({"messages": CHAT_TALK}).system == "SCENARIO:never"
+
+
+def test_input_that_is_only_text() -> None:
+    assert request({"input": "hello"}).user_texts == ["hello"]
 
 
 def test_the_scenario_is_in_the_last_user_text_or_else_in_the_first() -> None:

@@ -1,4 +1,4 @@
-"""The scripted server over real sockets: both wires, every fault, every quirk."""
+"""The scripted server over real sockets: faults, pace, quirks and HTTP on the two older wires."""
 
 from __future__ import annotations
 
@@ -314,6 +314,14 @@ QUIRK_CHECKS: dict[str, Callable[[], bool]] = {
     "finish_stop": lambda: b'"finish_reason":"stop"' in last_frames("finish_stop"),
     "reasoning": lambda: {"reasoning": "hm"} in deltas_of("reasoning"),
     "reasoning_content": lambda: {"reasoning_content": "hm"} in deltas_of("reasoning_content"),
+    "reasoning_details": lambda: (
+        [
+            (entry["text"], entry.get("signature"))
+            for delta in deltas_of("reasoning_details")
+            for entry in delta.get("reasoning_details", ())
+        ]
+        == [("hm", None), ("", "scripted-signature")]
+    ),
     "usage_every_chunk": lambda: all(
         "usage" in each for each in chunks(reply("x", quirks=["usage_every_chunk"]))
     ),

@@ -1,5 +1,10 @@
-"""The OpenAI Chat Completions wire, and every server that speaks it more or less."""
+"""The OpenAI Chat Completions wire, and every server that speaks it more or less.
 
+What a server does differently is a quirk: a name in the manner, set in the catalog; the names and
+their reasons stand in `chat_writing.QUIRKS`.
+"""
+
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -7,10 +12,25 @@ from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler, OpenBlock
 from detent.models.failures import kind_in_stream
-from detent.models.protocols.wire import EncodedMessages, joined, parsed_arguments
-from detent.types.content import Call, Image, Result, Text
+from detent.models.protocols.caching import cache_mark, system_parts, with_marks
+from detent.models.protocols.chat_writing import (
+    assistant_wire,
+    limit_name,
+    thinking_wishes,
+    tool_wire,
+    user_wires,
+)
+from detent.models.protocols.forms import is_strict
+from detent.models.protocols.wire import (
+    EncodedMessages,
+    Manner,
+    decoded,
+    joined,
+    with_extra,
+)
+from detent.types.codec import arguments_object
 from detent.types.errors import ModelFailure
-from detent.types.messages import Assistant, Message, Request, User
+from detent.types.messages import Message, Request, User
 from detent.types.usage import Usage
 
 MOST_PROBED = 64 * 1024
@@ -26,29 +46,44 @@ class _ToolCall(Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    extra_content: Raw = Raw()
+
+
+class _Part(Struct):
+    """Some servers send content in parts, thinking among them."""
+
+    text: str | None = None
+    thinking: "list[_Part] | str | None" = None
 
 
 class _Delta(Struct):
-    content: str | None = None
+    content: str | list[_Part] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
     tool_calls: list[_ToolCall] | None = None
-
-
-class _Choice(Struct):
-    delta: _Delta | None = None
-    finish_reason: str | None = None
 
 
 class _Details(Struct):
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
 
 
 class _Usage(Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
+    prompt_cache_hit_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class _Choice(Struct):
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+    usage: _Usage | None = None
 
 
 class _Chunk(Struct):
@@ -58,7 +93,8 @@ class _Chunk(Struct):
     error: Raw = Raw()
 
 
-_decode = msgspec.json.Decoder(_Chunk).decode
+_chunk = msgspec.json.Decoder(_Chunk).decode
+_string = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
 
 _STOPS = {
@@ -71,43 +107,81 @@ _STOPS = {
 
 
 class OpenAIChat:
-    path = "/chat/completions"
+    def __init__(self, manner: Manner = Manner()) -> None:
+        self._manner = manner
+        marked = manner.caching and "cache_control" in manner.quirks
+        self._mark = cache_mark(manner) if marked else None
+        self._tools: dict[str, Raw] = {}
+        self._model = ""
+        self._messages = EncodedMessages(self._encoded)
+        self._begin(None)
 
-    def __init__(self) -> None:
-        self._messages = EncodedMessages(lambda message: b",".join(map(_encode, _wire(message))))
+    def _begin(self, into: Assembler | None) -> None:
+        """An answer begins: nothing is left of the one before."""
+        self._into = into
+        self._details: list[dict[str, Any]] = []
+        self._called = False
+        self._withheld = None
+        if self._tools and "text_calls" in self._manner.quirks:
+            from detent.models.text_calls import Withheld  # loads what few sessions need
+
+            self._withheld = Withheld(self._tools)
+
+    def path(self, model: str) -> str:
+        return "/chat/completions"
 
     def body(self, request: Request, model: str, max_output: int) -> bytes:
-        head: dict[str, Any] = {
-            "model": model,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
+        if model != self._model:  # sealed state belongs to one model: encode anew
+            self._model = model
+            self._messages = EncodedMessages(self._encoded)
+        self._tools = {tool.name: tool.schema for tool in request.tools}
+        head = {"model": model, "stream": True, **self._wishes(request, model, max_output)}
+        messages = self._messages.of(request.messages)
+        if self._mark is not None:
+            messages = with_marks(messages, self._mark)
+        head = with_extra(head, self._manner)
+        return joined(_encode(head), [*self._system(request), *messages])
+
+    def _wishes(self, request: Request, model: str, max_output: int) -> dict[str, Any]:
+        """All of the request but its messages."""
+        quirks = self._manner.quirks
+        wishes: dict[str, Any] = {}
+        if "no_stream_options" not in quirks:
+            wishes["stream_options"] = {"include_usage": True}
         if max_output:
-            head[_limit_name(model)] = max_output
-        if request.tools:
-            head["tools"] = [
-                {
-                    "type": "function",
-                    "function": {
-                        "name": tool.name,
-                        "description": tool.description,
-                        "parameters": tool.schema,
-                    },
-                }
-                for tool in request.tools
-            ]
-        system = "\n\n".join(request.system)
-        opening = [_encode({"role": "system", "content": system})] if system else []
-        return joined(_encode(head), [*opening, *self._messages.of(request.messages)])
+            wishes[limit_name(model, quirks)] = max_output
+        wishes |= thinking_wishes(self._manner)
+        if request.form is not None and "no_form" not in quirks:
+            form = {"name": "answer", "schema": request.form, "strict": is_strict(request.form)}
+            wishes["response_format"] = {"type": "json_schema", "json_schema": form}
+        tools: list[Any] = [
+            tool_wire(tool.name, tool.description, tool.schema) for tool in request.tools
+        ]
+        tools += self._manner.server_tools
+        return {**wishes, "tools": tools} if tools else wishes
+
+    def _system(self, request: Request) -> list[bytes]:
+        text = "\n\n".join(request.system)
+        if not text:
+            return []
+        content = text if self._mark is None else system_parts(request.system, self._mark)
+        return [_encode({"role": "system", "content": content})]
+
+    def _encoded(self, message: Message) -> bytes:
+        if isinstance(message, User):
+            wires = user_wires(message, self._manner.quirks, in_parts=self._mark is not None)
+        else:
+            wires = [assistant_wire(message, self._model, self._manner)]
+        return b",".join(map(_encode, wires))
 
     def read(self, data: bytes, into: Assembler) -> None:
+        if into is not self._into:
+            self._begin(into)
         if data == b"[DONE]":
+            self._conclude(into)
             into.end()
             return
-        try:
-            chunk = _decode(data)
-        except msgspec.MsgspecError as error:
-            raise ModelFailure("invalid_response", f"unreadable event: {error}") from None
+        chunk = decoded(_chunk, data)
         if chunk.error and bytes(chunk.error) != b"null":
             raise _failure(bytes(chunk.error))
         if chunk.id:
@@ -115,34 +189,67 @@ class OpenAIChat:
         if chunk.usage is not None:
             into.usage(_usage(chunk.usage))
         for choice in chunk.choices or ():
-            if choice.delta is not None:
-                self._delta(choice.delta, into)
-            if choice.finish_reason:
-                into.stop(_STOPS.get(choice.finish_reason, choice.finish_reason))
-                into.close_all()
+            self._choice(choice, into)
 
     def finish(self, into: Assembler) -> None:
         """Some servers give a finish reason and never send `[DONE]`."""
         if into.stop_seen:
+            self._conclude(into)
             into.end()
 
+    def _choice(self, choice: _Choice, into: Assembler) -> None:
+        if choice.usage is not None:
+            into.usage(_usage(choice.usage))
+        delta = choice.delta or choice.message
+        if delta is not None:
+            self._delta(delta, into)
+        if choice.finish_reason:
+            into.stop(_STOPS.get(choice.finish_reason, choice.finish_reason))
+            self._conclude(into)
+            into.close_all()
+
     def _delta(self, delta: _Delta, into: Assembler) -> None:
-        thinking = delta.reasoning_content or delta.reasoning
-        if thinking:
+        text, thinking = _texts(delta.content)
+        thinking += delta.reasoning_content or delta.reasoning or _text_in(delta.reasoning_details)
+        if thinking or delta.reasoning_details:
             into.piece("thinking", "thinking", thinking)
-        text = delta.content or delta.refusal
-        if text:
-            into.piece("text", "text", text)
+            add_details(self._details, delta.reasoning_details or ())
+        self._text(text or delta.refusal or "", into)
         for call in delta.tool_calls or ():
             self._call(call, into)
 
+    def _text(self, text: str, into: Assembler) -> None:
+        if self._withheld is not None:
+            text = self._withheld.feed(text)
+        if text:
+            into.piece("text", "text", text)
+
+    def _conclude(self, into: Assembler) -> None:
+        """No more pieces come: what was collected goes where it belongs, once."""
+        thinking = into.find("thinking")
+        if self._details and thinking is not None:
+            thinking.signature = _encode(self._details).decode()
+        if self._withheld is None:
+            return
+        rest, calls = self._withheld.end(search=not self._called)
+        if rest:
+            into.piece("text", "text", rest)
+        for number, (name, arguments) in enumerate(calls):
+            key = ("call", 0, number)
+            into.call(key, "", name)
+            into.piece(key, "call", arguments)
+            into.stop("tool_use")
+
     def _call(self, call: _ToolCall, into: Assembler) -> None:
         """Slots are keyed by index, else by id, else by arrival; a new id is always a new call."""
+        self._called = True
         function = call.function or _Function()
         key = _slot(call, function, into)
         block = into.find(key)
         if block is None:
             block = into.call(key, call.id or "", function.name or "")
+        if extra := _object_text(call.extra_content):
+            block.signature = extra
         fragment = _arguments(function.arguments)
         if not fragment or block.closed:
             return
@@ -178,8 +285,8 @@ def _arguments(raw: Raw) -> str:
     if not data or data == b"null":
         return ""
     if data.startswith(b'"'):
-        return str(msgspec.json.decode(data, type=str))
-    return data.decode()
+        return decoded(_string, data)
+    return data.decode(errors="replace")
 
 
 def _is_complete(pieces: list[str]) -> bool:
@@ -192,20 +299,23 @@ def _is_complete(pieces: list[str]) -> bool:
         return False
     try:
         return bool(msgspec.json.decode(text))
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return False
 
 
 def _usage(counts: _Usage) -> Usage:
-    cached = (counts.prompt_tokens_details or _Details()).cached_tokens or 0
-    prompt = counts.prompt_tokens or 0
-    return Usage(max(0, prompt - cached), counts.completion_tokens or 0, cached, 0)
+    """Servers have several names for what came from the cache; it is part of the prompt's count."""
+    details = counts.prompt_tokens_details or _Details()
+    read = details.cached_tokens or counts.prompt_cache_hit_tokens or counts.cached_tokens or 0
+    written = details.cache_write_tokens or details.cache_creation_input_tokens or 0
+    fresh = max(0, (counts.prompt_tokens or 0) - read - written)
+    return Usage(fresh, counts.completion_tokens or 0, read, written)
 
 
 def _failure(raw: bytes) -> ModelFailure:
     try:
         error = msgspec.json.decode(raw)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         error = raw.decode(errors="replace")
     fields = error if isinstance(error, dict) else {"message": str(error)}
     message = str(fields.get("message") or error)
@@ -213,61 +323,40 @@ def _failure(raw: bytes) -> ModelFailure:
     return ModelFailure(kind, f"the server reported an error: {message}")
 
 
-def _limit_name(model: str) -> str:
-    """OpenAI's reasoning models refuse `max_tokens`."""
-    newer = model.rpartition("/")[2].startswith(("gpt-5", "gpt-6", "o1", "o3", "o4"))
-    return "max_completion_tokens" if newer else "max_tokens"
+def add_details(details: list[dict[str, Any]], pieces: Iterable[dict[str, Any]]) -> None:
+    """Pieces of one detail have its type and index: its texts grow, its other fields are set.
+
+    What is encrypted comes whole.
+    """
+    for piece in pieces:
+        key = piece.get("type"), piece.get("index")
+        last = next((one for one in details if (one.get("type"), one.get("index")) == key), None)
+        if last is None or "data" in piece:
+            details.append(dict(piece))
+            continue
+        for name, value in piece.items():
+            begun = last.get(name)
+            if name in ("text", "summary") and isinstance(begun, str) and isinstance(value, str):
+                last[name] = begun + value
+            elif value is not None:
+                last[name] = value
 
 
-def _wire(message: Message) -> list[dict[str, Any]]:
-    return _user(message) if isinstance(message, User) else [_assistant(message)]
+def _text_in(details: list[dict[str, Any]] | None) -> str:
+    """What a person may read of details that come without a plain text beside them."""
+    texts = [one.get("text") or one.get("summary") for one in details or ()]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
-def _assistant(message: Assistant) -> dict[str, Any]:
-    text = "".join(block.text for block in message.content if isinstance(block, Text))
-    calls = [
-        {
-            "id": block.id,
-            "type": "function",
-            "function": {
-                "name": block.name,
-                "arguments": bytes(parsed_arguments(block.arguments)).decode(),
-            },
-        }
-        for block in message.content
-        if isinstance(block, Call)
-    ]
-    wire: dict[str, Any] = {"role": "assistant", "content": text or None}
-    if calls:
-        wire["tool_calls"] = calls
-    elif not text:
-        wire["content"] = "(thinking)"
-    return wire
+def _texts(content: str | list[_Part] | None) -> tuple[str, str]:
+    """Text, and thinking among it."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    thought = [_texts(part.thinking)[0] for part in content]
+    return "".join(part.text or "" for part in content), "".join(thought)
 
 
-def _user(message: User) -> list[dict[str, Any]]:
-    """Results are messages of their own here; what is left goes into one user message."""
-    wires: list[dict[str, Any]] = []
-    rest: list[dict[str, Any]] = []
-    for block in message.content:
-        match block:
-            case Result(call_id=call_id, content=content):
-                text = "".join(part.text for part in content if isinstance(part, Text))
-                images = [part for part in content if isinstance(part, Image)]
-                note = text or ("(the image follows)" if images else "(no output)")
-                wires.append({"role": "tool", "tool_call_id": call_id, "content": note})
-                rest += [_image(image) for image in images]
-            case Text(text=text):
-                rest.append({"type": "text", "text": text})
-            case Image():
-                rest.append(_image(block))
-    if rest:
-        only_text = all(part["type"] == "text" for part in rest)
-        joined = "\n\n".join(part["text"] for part in rest) if only_text else rest
-        wires.append({"role": "user", "content": joined})
-    return wires
-
-
-def _image(image: Image) -> dict[str, Any]:
-    url = f"data:{image.media_type};base64,{image.data}"
-    return {"type": "image_url", "image_url": {"url": url}}
+def _object_text(raw: Raw) -> str:
+    """A JSON object as the text it came in; nothing if it is none."""
+    text = bytes(raw).decode(errors="replace")
+    return text if text and arguments_object(text) else ""

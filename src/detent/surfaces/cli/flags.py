@@ -30,6 +30,22 @@ FLAGS = (
     Flag("--print", "switch", "Headless: one turn, print, exit.", ("-p",)),
     Flag("--model", "value", "PROVIDER/NAME, an alias, or scripted:FILE.", metavar="MODEL"),
     Flag("--fallback-model", "list", "Used when the model is overloaded.", metavar="MODEL"),
+    Flag(
+        "--effort",
+        "value",
+        "low, medium, high, xhigh or max.",
+        choices=("low", "medium", "high", "xhigh", "max"),
+        metavar="LEVEL",
+    ),
+    Flag(
+        "--thinking",
+        "value",
+        "adaptive, enabled or disabled.",
+        choices=("adaptive", "enabled", "disabled"),
+        metavar="HOW",
+    ),
+    Flag("--max-thinking-tokens", "value", "Most tokens of thinking; 0 is none.", metavar="N"),
+    Flag("--server-tool", "list", "A tool the provider runs itself.", metavar="JSON"),
     Flag("--cwd", "value", "Work in this folder.", metavar="DIR"),
     Flag("--add-dir", "list", "A further folder of the workspace.", metavar="DIR"),
     Flag(
@@ -47,6 +63,9 @@ FLAGS = (
         metavar="FORMAT",
     ),
     Flag("--include-partial-messages", "switch", "stream-json: every delta as a frame."),
+    Flag(
+        "--json-schema", "value", "The answer must be data of this schema.", metavar="SCHEMA|FILE"
+    ),
     Flag("--verbose", "switch", "Say on stderr what is being done."),
     Flag(
         "--permission-mode",
@@ -89,6 +108,7 @@ FLAGS = (
     Flag("--fork-session", "switch", "With --continue or --resume: on a copy."),
     Flag("--session-id", "value", "Id of the new session (a UUID).", metavar="UUID"),
     Flag("--no-session", "switch", "Save nothing.", ("--no-session-persistence",)),
+    Flag("--scripted", "switch", "With demo: follow a script, use no model."),
     Flag("--debug", "switch", "Trace the stages of the turn on stderr."),
     Flag("--version", "switch", "Print the version.", ("-v",)),
     Flag("--help", "switch", "Print this help.", ("-h",)),
@@ -102,16 +122,12 @@ FLAGS = (
     Flag("--disable-slash-commands", "switch"),
     Flag("--session-mirror", "switch"),
     Flag("--strict-mcp-config", "switch"),
-    Flag("--effort", "value"),
     Flag("--betas", "value"),
-    Flag("--thinking", "value"),
     Flag("--thinking-display", "value"),
-    Flag("--max-thinking-tokens", "value"),
     Flag("--task-budget", "value"),
     Flag("--name", "value", aliases=("-n",)),
 )
 NOT_YET = {
-    "--json-schema": "structured output",
     "--mcp-config": "MCP servers",
     "--agents": "subagents",
     "--agent": "subagents",

@@ -9,6 +9,7 @@ detent: a coding agent for the terminal. Every step holds.
   git diff | detent -p "review this"         stdin is context, the prompt the instruction
   detent -p -c "and now the docs"            go on with the newest session of this folder
   detent sessions                            the sessions of this folder
+  detent models                              the models that can be used here
   detent demo                                see it work in a scratch repository
   detent version                             the version
 
@@ -17,8 +18,8 @@ Flags (--x y and --x=y):
 
 EXIT_CODES = """
 Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of permission · 4 budget or
-turn limit · 5 incomplete · 7 model unavailable · 129 hung up · 130 interrupted · 141 nobody reads
-the output · 143 terminated
+turn limit · 5 incomplete · 6 no answer fitted the schema · 7 model unavailable · 129 hung up ·
+130 interrupted · 141 nobody reads the output · 143 terminated
 """
 
 

@@ -7,6 +7,10 @@ from contextlib import suppress
 
 from detent.types.version import VERSION
 
+TYPE_CHECKING = False  # `detent --version` should not have to import typing
+if TYPE_CHECKING:
+    from detent.surfaces.arguments import Arguments
+
 LATER_SUBCOMMANDS = (
     "replay", "fork", "undo", "redo", "context", "permissions", "agents", "mcp", "skills",
     "plugins", "config", "doctor", "init", "serve", "acp", "batch", "report",
@@ -50,7 +54,7 @@ def run(argv: list[str]) -> int:
             print(f"detent {VERSION}")
             return 0
         if arguments.words and not arguments.on("--print"):
-            code = subcommand(arguments.words, arguments.value("--cwd"))
+            code = subcommand(arguments)
             if code is not None:
                 return code
         from detent.surfaces.headless.start import start
@@ -67,17 +71,21 @@ def run(argv: list[str]) -> int:
         return 130
 
 
-def subcommand(words: tuple[str, ...], cwd: str) -> int | None:
+def subcommand(arguments: "Arguments") -> int | None:
     """None when the words are a prompt."""
-    name = words[0]
+    name, *rest = arguments.words
     if name == "sessions":
         from detent.surfaces.cli.sessions import list_sessions
 
-        return list_sessions(words[1:], cwd)
+        return list_sessions(tuple(rest), arguments.value("--cwd"))
     if name == "demo":
         from detent.surfaces.cli.demo import run_demo
 
-        return run_demo()
+        return run_demo(scripted=arguments.on("--scripted"))
+    if name == "models":
+        from detent.surfaces.cli.models import models
+
+        return models(tuple(rest))
     if name == "version":
         print(f"detent {VERSION}")
         return 0

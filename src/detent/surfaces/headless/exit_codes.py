@@ -2,7 +2,7 @@
 
 from detent.types.events import Reason
 
-ERROR, USAGE, REFUSED, LIMIT, INCOMPLETE, UNAVAILABLE = 1, 2, 3, 4, 5, 7
+ERROR, USAGE, REFUSED, LIMIT, INCOMPLETE, UNFIT, UNAVAILABLE = 1, 2, 3, 4, 5, 6, 7
 HUNG_UP, INTERRUPTED, READER_GONE, TERMINATED = 129, 130, 141, 143
 
 _CODES: dict[Reason, int] = {
@@ -17,6 +17,7 @@ _CODES: dict[Reason, int] = {
     "prompt_too_long": INCOMPLETE,
     "refusal": ERROR,
     "retries_exhausted": UNAVAILABLE,
+    "schema_mismatch": UNFIT,
     "user_cancelled": INTERRUPTED,
 }
 

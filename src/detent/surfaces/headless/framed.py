@@ -1,6 +1,7 @@
 """`--input-format stream-json`: many turns, frames both ways, driven by a host program."""
 
 import asyncio
+import base64
 import gc
 from contextlib import aclosing
 from typing import Any
@@ -23,10 +24,10 @@ from detent.surfaces.headless.stdin import Lines
 from detent.surfaces.headless.stdout import ReaderGone, Stdout
 from detent.surfaces.headless.streaming import FrameWriter
 from detent.types.codec import decode_any
-from detent.types.content import Image, Text
+from detent.types.content import Document, Image, Text
 from detent.types.events import TurnEnded
 
-Prompt = tuple[Text | Image, ...]
+Prompt = tuple[Text | Image | Document, ...]
 
 
 async def converse(options: Options, arguments: Arguments) -> int:
@@ -45,6 +46,8 @@ class Conversation:
         self._writer: FrameWriter | None = None
         self._signals = Signals()
         self._code = 0
+        self._thinking: int | None = None
+        """The budget the session's model was opened with."""
         self._stop_next = False
         """An interrupt came for a prompt whose turn had not begun."""
 
@@ -82,6 +85,7 @@ class Conversation:
 
     async def _turn(self, prompt: Prompt) -> None:
         session, writer = self._opened()
+        await self._heed_thinking(session)
         ledger = Ledger(session.id, session.price, session.bounds)
         async with aclosing(session.send(prompt)) as events:
             async for event in events:
@@ -110,6 +114,7 @@ class Conversation:
             else:
                 self._options = replace(self._options, approver=approver_for(self._arguments))
             session = Session(self._options)
+            self._thinking = self._options.thinking_budget
             partial = self._arguments.on("--include-partial-messages")
             self._session = session
             self._writer = FrameWriter(session, self._stdout, partial=partial)
@@ -191,6 +196,9 @@ class Conversation:
             case "set_model":
                 await self._set_model(str(request.get("model") or ""))
                 return {}
+            case "set_max_thinking_tokens":
+                self._set_thinking(request.get("max_thinking_tokens"))
+                return {}
             case "mcp_status":
                 return {"mcpServers": []}
             case other:
@@ -203,6 +211,8 @@ class Conversation:
             self._options = replace(self._options, system_prompt="\n\n".join(map(str, system)))
         if isinstance(append := request.get("appendSystemPrompt"), str):
             self._options = replace(self._options, append_system_prompt=append)
+        if (schema := schema_from(request)) is not None:
+            self._options = replace(self._options, json_schema=schema)
         return {
             "commands": [],
             "agents": [],
@@ -225,21 +235,53 @@ class Conversation:
             await self._session.switch_model(model)
         self._options = replace(self._options, model=model)
 
+    def _set_thinking(self, budget: Any) -> None:
+        """From the next turn on; null leaves it to the settings and the model again."""
+        if budget is not None and (not isinstance(budget, int) or budget < 0):
+            raise ValueError(f"max_thinking_tokens is a number of tokens or null, not {budget!r}")
+        self._options = replace(self._options, thinking_budget=budget)
+
+    async def _heed_thinking(self, session: Session) -> None:
+        """Between turns: a running one goes on as it began."""
+        if self._options.thinking_budget != self._thinking:
+            self._thinking = self._options.thinking_budget
+            await session.set_thinking(self._thinking)
+
+
+def schema_from(request: dict[str, Any]) -> dict[str, Any] | None:
+    """`jsonSchema` is what clients send; `outputFormat` is how their users write it."""
+    match request:
+        case {"jsonSchema": dict(schema)}:
+            return schema
+        case {"outputFormat": {"type": "json_schema", "schema": dict(schema)}}:
+            return schema
+        case _:
+            return None
+
 
 def prompt_from(content: Any) -> Prompt:
-    """A string, or blocks of text and images."""
+    """A string, or blocks of text, images and documents."""
     if isinstance(content, str):
         return (Text(content),) if content.strip() else ()
-    blocks: list[Text | Image] = []
+    blocks: list[Text | Image | Document] = []
     for block in content if isinstance(content, list) else ():
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
                 blocks.append(Text(text))
             case {"type": "image", "source": {"media_type": str(kind), "data": str(data)}}:
                 blocks.append(Image(kind, data))
+            case {"type": "document", "source": {"media_type": str(kind), "data": str(data)}}:
+                blocks.append(document_from(block, kind, data))
             case _:
                 pass
     return tuple(blocks)
+
+
+def document_from(block: dict[str, Any], kind: str, data: str) -> Document:
+    """A text may come as it is; ours are base64 all of them."""
+    if block["source"].get("type") == "text":
+        data = base64.b64encode(data.encode()).decode()
+    return Document(kind, data, str(block.get("title") or ""))
 
 
 def _interruption(writer: FrameWriter) -> dict[str, Any]:

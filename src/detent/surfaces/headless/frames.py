@@ -5,8 +5,17 @@ from collections.abc import Callable
 from typing import Any
 
 from detent.surfaces.headless.result import input_object, wire_usage
-from detent.types.codec import encode
-from detent.types.content import Call, Image, Redacted, Text, Thinking
+from detent.types.codec import arguments_object, encode
+from detent.types.content import (
+    AssistantBlock,
+    Call,
+    Document,
+    Opaque,
+    Redacted,
+    ResultBlock,
+    Text,
+    Thinking,
+)
 from detent.types.events import CallEnded, Compacted, Event, Notice, Replied, Retrying, TurnEnded
 from detent.types.outcomes import Cut, content_of, is_error
 from detent.types.version import VERSION
@@ -159,7 +168,7 @@ class Frames:
         return self.stamped(frame)
 
 
-def _block(block: Text | Thinking | Redacted | Call) -> dict[str, Any]:
+def _block(block: AssistantBlock) -> dict[str, Any]:
     match block:
         case Text(text=text):
             return {"type": "text", "text": text}
@@ -167,13 +176,18 @@ def _block(block: Text | Thinking | Redacted | Call) -> dict[str, Any]:
             return {"type": "thinking", "thinking": text, "signature": signature}
         case Redacted(data=data):
             return {"type": "redacted_thinking", "data": data}
+        case Opaque(data=data):
+            return arguments_object(data) or {"type": "opaque", "data": data}
         case Call(id=call_id, name=name, arguments=arguments):
             given = input_object(arguments)
             return {"type": "tool_use", "id": call_id, "name": name, "input": given}
 
 
-def _part(part: Text | Image) -> dict[str, Any]:
+def _part(part: ResultBlock) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+    if isinstance(part, Document):
+        titled = {"title": part.name} if part.name else {}
+        return {"type": "document", "source": source, **titled}
     return {"type": "image", "source": source}

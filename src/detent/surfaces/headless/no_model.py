@@ -1,13 +1,32 @@
-"""What a person reads who has no model yet."""
+"""What a person reads who has no model yet: what was found on this machine, and how to get one."""
 
-NO_MODEL = """\
-detent: {problem}
+from collections.abc import Sequence
 
-Three ways to get a model:
+from detent.sdk.local_models import INSTALL, Found
 
-  1. A key:            export ANTHROPIC_API_KEY=…        (or OPENAI_API_KEY)
-  2. A server of yours: export OPENAI_BASE_URL=http://127.0.0.1:11434/v1
-                        export OPENAI_MODEL=qwen3-coder  (Ollama, vLLM, llama.cpp, LM Studio …)
-  3. A script, to try it without any model:
-                        detent demo
+MOST_NAMED = 3
+
+WAYS = """\
+Ways to get a model:
+
+  A key:              export ANTHROPIC_API_KEY=…        (or OPENAI_API_KEY)
+  A server of yours:  export OPENAI_BASE_URL=http://127.0.0.1:11434/v1
+                      export OPENAI_MODEL=qwen3-coder   (Ollama, vLLM, llama.cpp, LM Studio …)
+  The embedded one:   {install}
+                      detent models pull                (small, offline, 1.1 GB)
+                      then: --model embedded
+  None, to look on:   detent demo --scripted
 """
+
+
+def no_model(problem: str, servers: Sequence[Found]) -> str:
+    parts = [f"detent: {problem}", *map(_offer, servers)]
+    return "\n".join(parts) + "\n\n" + WAYS.format(install=INSTALL)
+
+
+def _offer(server: Found) -> str:
+    named = " or ".join(f"--model {model}" for model in server.models[:MOST_NAMED])
+    more = len(server.models) - MOST_NAMED
+    return f"found {server.title} on {server.address}: {named}" + (
+        f" ({more} more: detent models)" if more > 0 else ""
+    )

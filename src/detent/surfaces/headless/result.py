@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import UNSET
+
 from detent.sdk.session import new_uuid
 from detent.sdk.summary import TurnSummary, summarise
-from detent.types.codec import arguments_object
+from detent.types.codec import arguments_object, encode
 from detent.types.effects import Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Compacted, Event, Reason, Replied, TurnEnded
 from detent.types.outcomes import Cut, Done, Refused
@@ -21,6 +23,7 @@ TERMINAL: dict[Reason, str] = {
     "max_tokens": "model_error",
     "refusal": "model_error",
     "retries_exhausted": "api_error",
+    "schema_mismatch": "structured_output_retry_exhausted",
 }
 """Our reasons in the words SDK clients know; the others are the same in both."""
 
@@ -30,6 +33,7 @@ SUBTYPES: dict[Reason, str] = {
     "retries_exhausted": "success",
     "max_turns": "error_max_turns",
     "budget_exceeded": "error_max_budget_usd",
+    "schema_mismatch": "error_max_structured_output_retries",
 }
 """A failed request counts as `success` with `is_error`: that is how clients tell it apart."""
 
@@ -67,7 +71,7 @@ class Ledger:
             "type": "result",
             "subtype": SUBTYPES.get(ended.reason, "error_during_execution"),
             "is_error": is_error,
-            "result": (ended.error or summary.text) if is_error else summary.text,
+            "result": (is_error and ended.error) or summary.text or _as_text(ended.output),
             "stop_reason": summary.steps[-1].stop if summary.steps else None,
             "session_id": self._session,
             "uuid": new_uuid(),
@@ -98,6 +102,8 @@ class Ledger:
         if is_error:
             result["errors"] = [ended.error] if ended.error else []
             result["text"] = summary.text
+        if ended.output is not UNSET:
+            result["structured_output"] = ended.output
         if ended.status is not None:
             result["api_error_status"] = ended.status
         if unknown:
@@ -188,6 +194,10 @@ class Ledger:
                     data = getattr(endings.get(event.call_id), "data", None) or {}
                     commands.append({"command": effect.command, "exit_code": data.get("exitCode")})
         return commands
+
+
+def _as_text(output: Any) -> str:
+    return "" if output is UNSET else encode(output).decode()
 
 
 def _compaction(event: Compacted | None) -> dict[str, Any] | None:

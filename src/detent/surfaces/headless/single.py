@@ -92,9 +92,10 @@ def limits_of(options: Options) -> dict[str, Any]:
 
 def _writer(output: str, session: Session, stdout: Stdout, arguments: Arguments) -> Show:
     if output == "text":
-        from detent.surfaces.headless.text import TextWriter
+        from detent.surfaces.headless.text import TextWriter, ValueWriter
 
-        return TextWriter(stdout).show
+        as_data = session.options.json_schema is not None
+        return (ValueWriter if as_data else TextWriter)(stdout).show
     if output == "json":
         return _silent
     from detent.surfaces.headless.streaming import FrameWriter

@@ -7,12 +7,26 @@ moment, and dropped if a call follows.
 
 import asyncio
 
+from msgspec import UNSET
+
 from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.stdout import Stdout
+from detent.types.codec import encode
 from detent.types.events import CallDelta, Discarded, Event, Replied, TextDelta, TurnEnded
 
 HOLD_SECONDS = 1.0
 HOLD_CHARACTERS = 400
+
+
+class ValueWriter:
+    """Where the answer is data, it alone is the output: the next program reads it."""
+
+    def __init__(self, stdout: Stdout) -> None:
+        self._stdout = stdout
+
+    async def show(self, event: Event) -> None:
+        if isinstance(event, TurnEnded) and event.output is not UNSET:
+            await self._stdout.write(encode(event.output) + b"\n")
 
 
 class TextWriter:

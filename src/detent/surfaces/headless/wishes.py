@@ -10,6 +10,11 @@ from detent.sdk.options import Options
 from detent.surfaces.arguments import Arguments
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
+from detent.types.events import Event
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+USUAL_THINKING = 16_000
+"""Tokens, when thinking is wanted and nobody says how much."""
 
 
 def options_from(arguments: Arguments) -> Options:
@@ -17,6 +22,13 @@ def options_from(arguments: Arguments) -> Options:
     return Options(
         model=arguments.value("--model"),
         fallback_models=_split(arguments.list_of("--fallback-model")),
+        effort=_effort(arguments),
+        thinking_budget=_thinking(arguments),
+        betas=_split((arguments.value("--betas"),)),
+        server_tools=[
+            decode_object(t, "--server-tool") for t in arguments.list_of("--server-tool")
+        ],
+        json_schema=_object_or_file(arguments, "--json-schema"),
         cwd=arguments.value("--cwd"),
         add_dirs=arguments.list_of("--add-dir"),
         tools=None if not tools or tools == ("default",) else _split(tools),
@@ -34,22 +46,28 @@ def options_from(arguments: Arguments) -> Options:
         max_budget_usd=_number(arguments, "--max-budget-usd"),
         max_output_tokens=_output_limit(),
         session_id=_uuid(arguments.value("--session-id")),
-        settings=_settings(arguments.value("--settings")),
+        settings=_object_or_file(arguments, "--settings"),
         setting_sources=_sources(arguments),
         **_session(arguments),
     )
 
 
 def with_trace(options: Options, write: Any) -> Options:
-    """`--debug`: each stage of the turn as it begins."""
+    """`--debug`: each stage of the turn as it begins, and why things went as they did."""
     import time
+
+    from detent.surfaces.headless.diagnostics import explanation
 
     begun = time.monotonic()
 
     def trace(stage: str, what: str) -> None:
         write(f"[{(time.monotonic() - begun) * 1000:9.1f} ms] {stage} {what}".rstrip())
 
-    return replace(options, trace=trace)
+    def explain(event: Event) -> None:
+        if why := explanation(event):
+            trace("·", why)
+
+    return replace(options, trace=trace, observers=(*options.observers, explain))
 
 
 def _session(arguments: Arguments) -> dict[str, Any]:
@@ -113,6 +131,25 @@ def _number(arguments: Arguments, name: str) -> float | None:
     return value or None
 
 
+def _effort(arguments: Arguments) -> str:
+    """The environment's word counts where the command line says nothing, if it is one of ours."""
+    wanted = os.environ.get("CLAUDE_CODE_EFFORT_LEVEL", "")
+    return arguments.value("--effort") or (wanted if wanted in EFFORTS else "")
+
+
+def _thinking(arguments: Arguments) -> int | None:
+    """Tokens for thinking: 0 is none at all, None leaves it to the settings and the model."""
+    how = arguments.value("--thinking")
+    if how == "disabled":
+        return 0
+    if arguments.value("--max-thinking-tokens"):
+        return _whole(arguments, "--max-thinking-tokens") or 0
+    if how:
+        return USUAL_THINKING if how == "enabled" else None
+    text = os.environ.get("MAX_THINKING_TOKENS", "")
+    return int(text) if text.isdigit() else None
+
+
 def _output_limit() -> int | None:
     text = os.environ.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "")
     return int(text) if text.isdigit() and int(text) else None
@@ -131,16 +168,18 @@ def _text_or_file(arguments: Arguments, name: str) -> str | None:
         raise BadInput(f"{name}-file: {path} is not UTF-8 text") from None
 
 
-def _settings(given: str) -> dict[str, Any] | None:
+def _object_or_file(arguments: Arguments, name: str) -> dict[str, Any] | None:
+    given = arguments.value(name)
     if not given:
         return None
     if given.lstrip().startswith("{"):
-        return decode_object(given, "--settings")
+        return decode_object(given, name)
     try:
         with open(given, "rb") as file:
             return decode_object(file.read(), given)
-    except OSError as error:
-        raise BadInput(f"--settings: cannot read {given}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{name}: cannot read {given}: {why}") from None
 
 
 def _sources(arguments: Arguments) -> tuple[str, ...]:

@@ -1,0 +1,148 @@
+"""A route: one model of one provider, asked once. Retries and fallbacks are made of routes."""
+
+import asyncio
+
+from msgspec import Struct
+
+from detent.models.assemble import Assembler
+from detent.models.credentials import Credentials
+from detent.models.failures import failure_from_http, not_a_stream
+from detent.models.protocols.wire import Endpoint, Splitter, Wire
+from detent.models.sse import EventSplitter
+from detent.models.transport import ConnectionCut, Exchange, Transport
+from detent.models.watch import Timers, Watch
+from detent.ports import DeltaSink
+from detent.types.errors import ModelFailure
+from detent.types.messages import Reply, Request
+
+SETTLE = 0.2
+MOST_ERROR_TEXT = 1_000_000
+
+
+class Bounds(Struct, frozen=True):
+    window: int = 128_000
+    max_output: int = 0
+    """0 is unknown."""
+
+
+class Route:
+    def __init__(
+        self,
+        name: str,
+        *,
+        provider: str = "",
+        wire: Wire,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        transport: Transport,
+        bounds: Bounds = Bounds(),
+        timers: Timers = Timers(),
+    ) -> None:
+        self.name = name
+        self.provider = provider
+        self.bounds = bounds
+        self._wire = wire
+        self._credentials = credentials
+        self._transport = transport
+        self._timers = timers
+        self._url = endpoint.base_url.rstrip("/") + wire.path(name)
+        self._headers = {"content-type": "application/json", **dict(endpoint.headers)}
+
+    async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply:
+        most = self.bounds.max_output
+        wanted = min(max_output or most, most) if most else max_output
+        body = self._wire.body(request, self.name, wanted)
+        assembler = Assembler()
+        try:
+            return await self._exchange(body, assembler, deltas)
+        except ModelFailure as failure:
+            failure.usage = assembler.counted
+            self._complete(failure)
+            raise
+
+    async def refresh(self) -> bool:
+        """After the provider did not know us: are there newer credentials?"""
+        try:
+            return await self._credentials.refresh()
+        except ModelFailure as failure:
+            self._complete(failure)
+            raise
+
+    def _complete(self, failure: ModelFailure) -> None:
+        """Without our secrets; and without any key, waiting changes nothing."""
+        failure.message = self._credentials.redact(failure.message)
+        failure.args = (failure.message,)
+        failure.exhausted = failure.kind == "auth" and failure.status is None
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    async def _exchange(self, body: bytes, assembler: Assembler, deltas: DeltaSink) -> Reply:
+        try:
+            async with Watch(self._timers) as watch:
+                headers = await self._credentials.signed(self._url, self._headers, body)
+                exchange = await self._transport.post(self._url, headers, body)
+                try:
+                    return await self._receive(exchange, assembler, deltas, watch)
+                finally:
+                    self._transport.give_back(self._url, exchange)
+        except ConnectionCut as error:
+            raise ModelFailure("network", str(error)) from None
+        except TimeoutError:
+            raise ModelFailure("timeout", "the model cannot be reached") from None
+        except (OSError, UnicodeError) as error:  # some host names cannot even be encoded
+            raise ModelFailure("network", f"cannot reach the model: {error}") from None
+
+    async def _receive(
+        self, exchange: Exchange, assembler: Assembler, deltas: DeltaSink, watch: Watch
+    ) -> Reply:
+        if exchange.status != 200:
+            from detent.models.body import beginning
+
+            body = await beginning(exchange, MOST_ERROR_TEXT)
+            raise failure_from_http(exchange.status, exchange.headers, body)
+        watch.silence = "the stream went silent"
+        splitter = self._splitter()
+        seen = 0
+        while not assembler.ended and (chunk := await exchange.read()):
+            seen += self._feed(splitter.feed(chunk), assembler)
+            await self._hand_on(assembler, deltas, watch)
+        seen += self._feed(splitter.finish(), assembler)
+        self._wire.finish(assembler)
+        await self._hand_on(assembler, deltas, watch)
+        if not seen:
+            raise not_a_stream(exchange.headers.get("content-type", ""))
+        await self._settle(exchange)
+        return assembler.reply(self.name, self.provider)
+
+    def _splitter(self) -> Splitter:
+        """Most wires send server-sent events; a wire may frame its events in its own way."""
+        make = getattr(self._wire, "splitter", EventSplitter)
+        splitter: Splitter = make()
+        return splitter
+
+    async def _hand_on(self, assembler: Assembler, deltas: DeltaSink, watch: Watch) -> None:
+        """The reader's pace is not the server's silence."""
+        fresh = assembler.drain()
+        if not fresh:
+            return
+        watch.rest()
+        for delta in fresh:
+            await deltas(delta)
+        watch.go_on()
+
+    async def _settle(self, exchange: Exchange) -> None:
+        """The answer is whole; a server that does not end the message loses its connection."""
+        try:
+            async with asyncio.timeout(SETTLE):
+                while not exchange.complete and await exchange.read():
+                    pass
+        except (TimeoutError, ConnectionCut):
+            exchange.abort()
+
+    def _feed(self, events: list[bytes], assembler: Assembler) -> int:
+        """What comes behind the end of an answer does not belong to it."""
+        for data in events:
+            if not assembler.ended:
+                self._wire.read(data, assembler)
+        return len(events)

@@ -1,0 +1,80 @@
+"""Which models can be had here: by key, from a server on this machine, or embedded."""
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from detent.app.places import detent_home
+from detent.models.catalog import catalog
+from detent.models.discovery import Found, discover
+from detent.models.embedded.engine import INSTALL, is_installed
+from detent.models.embedded.pull import Progress, PullFailed, pull, remove
+from detent.models.embedded.weights import QWEN, is_present, place_of
+
+__all__ = [
+    "INSTALL",
+    "AtHand",
+    "Found",
+    "Progress",
+    "PullFailed",
+    "look_for_models",
+    "look_for_servers",
+    "pull_embedded",
+    "remove_embedded",
+]
+
+Embedded = Literal["ready", "not pulled", "damaged", "extra missing"]
+
+
+class AtHand(Struct, frozen=True):
+    keys: tuple[str, ...]
+    """Names of the variables that are set, never their values."""
+    servers: tuple[Found, ...]
+    embedded: Embedded
+    title: str = QWEN.title
+    licence: str = QWEN.licence
+    gigabytes: float = QWEN.size / 1e9
+
+    @property
+    def any(self) -> bool:
+        return bool(self.keys or self.servers) or self.embedded == "ready"
+
+
+async def look_for_models(environ: Mapping[str, str] | None = None) -> AtHand:
+    environ = os.environ if environ is None else environ
+    servers = await discover(environ)
+    return AtHand(_keys(environ), tuple(servers), _embedded(environ))
+
+
+async def look_for_servers(environ: Mapping[str, str] | None = None) -> list[Found]:
+    return await discover(os.environ if environ is None else environ)
+
+
+def pull_embedded(environ: Mapping[str, str] | None = None) -> AsyncGenerator[Progress, None]:
+    return pull(detent_home(os.environ if environ is None else environ))
+
+
+def remove_embedded(environ: Mapping[str, str] | None = None) -> int:
+    """How many bytes that freed."""
+    return remove(detent_home(os.environ if environ is None else environ))
+
+
+def _keys(environ: Mapping[str, str]) -> tuple[str, ...]:
+    names = (
+        name
+        for facts in catalog().providers.values()
+        for name in (*facts.key_from, *facts.token_from)
+        if environ.get(name)
+    )
+    return tuple(dict.fromkeys(names))
+
+
+def _embedded(environ: Mapping[str, str]) -> Embedded:
+    path = place_of(QWEN, detent_home(environ))
+    if os.path.exists(path) and not is_present(QWEN, path):
+        return "damaged"
+    if not is_installed():
+        return "extra missing"
+    return "ready" if is_present(QWEN, path) else "not pulled"
