@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded check format bench bench-small specs coverage lock clean
+.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-small specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -18,6 +18,11 @@ tour: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
+
+# Damaged streams for as long as you like: make fuzz MINUTES=60
+MINUTES ?= 5
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/codecs.py --minutes $(MINUTES) --seed $$RANDOM
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -33,6 +38,10 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python bench/run.py
+
+# Deltas per second on every wire beside the vendors' SDKs, and a thousand streams at once.
+bench-streams: $(READY)
+	$(BIN)/python bench/streams.py
 
 # The embedded model at work: the demo task ten times, and ten one-line repairs.
 bench-small: $(LOCAL)

@@ -45,7 +45,7 @@ from detent.testing import (
 from detent.testing.script import Usage
 from detent.types.content import Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
+from detent.types.events import CallDelta, CallReady, Counted, Delta, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Request, ToolSpec, User
 
 Codec = Callable[[Manner], Wire]
@@ -208,6 +208,8 @@ def check(reply: Any, deltas: list[Delta]) -> None:
             case CallReady(index=index, call=found):
                 assert index not in ready, "a call was ready twice"
                 ready[index] = found
+            case Counted():
+                pass
             case _:
                 raise AssertionError(f"unexpected {delta}")
     for index, block in enumerate(reply.content):

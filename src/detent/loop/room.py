@@ -21,14 +21,15 @@ MOST_COMPACTIONS = 2
 async def make_room(kit: Kit, tally: Tally) -> None:
     """A compaction that would hardly help is not made twice."""
     used = kit.conversation.tokens()
-    due = used > room_of(kit.model.window) or spent_since(kit.conversation.entries, kit.limits)
+    room = room_of(kit.model.window, tally.max_output)
+    due = used > room or spent_since(kit.conversation.entries, kit.limits)
     if due and tally.compactions < MOST_COMPACTIONS:
         await _compact(kit, tally, used, reactive=False)
 
 
-def room_of(window: int) -> int:
+def room_of(window: int, output: int = 0) -> int:
     """What may be in use: most of the window, and never so much that an answer has no room."""
-    return round(min(window * WARNING, max(window - RESERVE, window / 2)))
+    return round(min(window * WARNING, max(window - max(output, RESERVE), window / 2)))
 
 
 def spent_since(entries: Sequence[Entry], limits: Limits) -> bool:

@@ -8,7 +8,15 @@ from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
 from detent.loop.limits import MOST_TRUNCATION_RETRIES, Tally, exceeded
 from detent.types.content import AssistantBlock, Call, Text, Thinking
-from detent.types.events import CallReady, Delta, Discarded, Replied, StepRecord, TextDelta
+from detent.types.events import (
+    CallReady,
+    Counted,
+    Delta,
+    Discarded,
+    Replied,
+    StepRecord,
+    TextDelta,
+)
 from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 
@@ -39,7 +47,7 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
     except asyncio.CancelledError:
         runner.cancel()  # at once: what is written below may have to wait for the reader
         if partial := listener.partial():
-            shown = Reply(partial, "cancelled", Usage(), kit.model.name)
+            shown = Reply(partial, "cancelled", listener.counted, kit.model.name)
             await keep(kit, tally, shown, count(kit, tally, shown, begun))
         raise
     reply = _with_cut_call_marked(reply)
@@ -113,6 +121,8 @@ class Listener:
         self._early = kit.limits.early_calls
         self._runner = runner
         self._texts: dict[int, list[str]] = {}
+        self.counted = Usage()
+        """What the attempt at hand has cost so far."""
 
     async def __call__(self, delta: Delta) -> None:
         if isinstance(delta, CallReady):
@@ -120,15 +130,21 @@ class Listener:
             if self._early and delta.call.arguments.strip():
                 self._runner.begin(delta.index, delta.call)
             return
+        if isinstance(delta, Counted):
+            self.counted = delta.usage
+            return
         if isinstance(delta, TextDelta):
             self._texts.setdefault(delta.index, []).append(delta.text)
         elif isinstance(delta, Discarded):
             self._texts.clear()
             self._runner.discard()
-            # A failed attempt was paid for, too.
-            price = self._kit.price(self._kit.model.name, delta.usage)
-            self._tally.spend(delta.usage, price)
+            self._pay()
         await self._emit(delta)
+
+    def _pay(self) -> None:
+        """A failed attempt costs what it had come to."""
+        self._tally.spend(self.counted, self._kit.price(self._kit.model.name, self.counted))
+        self.counted = Usage()
 
     def partial(self) -> tuple[AssistantBlock, ...]:
         blocks: dict[int, Text | Thinking | Call] = {

@@ -10,7 +10,7 @@ from typing import Literal
 
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
+from detent.types.events import CallDelta, CallReady, Counted, Delta, TextDelta, ThinkingDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 
@@ -117,7 +117,10 @@ class Assembler:
                 self._close(block)
 
     def usage(self, usage: Usage) -> None:
-        self._usage = usage
+        """Told as it comes: an answer that never becomes whole has cost something, too."""
+        if usage != self._usage:
+            self._usage = usage
+            self._out.append(Counted(usage))
 
     def stop(self, reason: str) -> None:
         self._stop = reason
@@ -131,11 +134,6 @@ class Assembler:
         self._flush()
         out, self._out = self._out, []
         return out
-
-    @property
-    def counted(self) -> Usage:
-        """What the answer has cost so far, also one that never becomes whole."""
-        return self._usage
 
     def reply(self, model: str, provider: str = "") -> Reply:
         """The whole answer; an answer that is none is a failure, not an empty message.

@@ -84,8 +84,8 @@ async def persist(
             return await route.attempt(request, max_output, watched)
         except ModelFailure as failure:
             failures.append(failure)
-            if watched.shown or failure.usage.total:
-                await deltas(Discarded(failure.message, failure.usage))
+            if watched.shown:
+                await deltas(Discarded(failure.message))
             if failure.kind == "auth" and failure.status and not refreshed:
                 refreshed = True
                 if await route.refresh():

@@ -52,11 +52,9 @@ class Route:
         most = self.bounds.max_output
         wanted = min(max_output or most, most) if most else max_output
         body = self._wire.body(request, self.name, wanted)
-        assembler = Assembler()
         try:
-            return await self._exchange(body, assembler, deltas)
+            return await self._exchange(body, deltas)
         except ModelFailure as failure:
-            failure.usage = assembler.counted
             self._complete(failure)
             raise
 
@@ -77,13 +75,13 @@ class Route:
     async def aclose(self) -> None:
         await self._transport.aclose()
 
-    async def _exchange(self, body: bytes, assembler: Assembler, deltas: DeltaSink) -> Reply:
+    async def _exchange(self, body: bytes, deltas: DeltaSink) -> Reply:
         try:
             async with Watch(self._timers) as watch:
                 headers = await self._credentials.signed(self._url, self._headers, body)
                 exchange = await self._transport.post(self._url, headers, body)
                 try:
-                    return await self._receive(exchange, assembler, deltas, watch)
+                    return await self._receive(exchange, deltas, watch)
                 finally:
                     self._transport.give_back(self._url, exchange)
         except ConnectionCut as error:
@@ -93,15 +91,23 @@ class Route:
         except (OSError, UnicodeError) as error:  # some host names cannot even be encoded
             raise ModelFailure("network", f"cannot reach the model: {error}") from None
 
-    async def _receive(
-        self, exchange: Exchange, assembler: Assembler, deltas: DeltaSink, watch: Watch
-    ) -> Reply:
+    async def _receive(self, exchange: Exchange, deltas: DeltaSink, watch: Watch) -> Reply:
         if exchange.status != 200:
             from detent.models.body import beginning
 
             body = await beginning(exchange, MOST_ERROR_TEXT)
             raise failure_from_http(exchange.status, exchange.headers, body)
         watch.silence = "the stream went silent"
+        assembler = Assembler()
+        try:
+            return await self._read(exchange, assembler, deltas, watch)
+        except ModelFailure:
+            await self._hand_on(assembler, deltas, watch)  # a failed answer has its cost, too
+            raise
+
+    async def _read(
+        self, exchange: Exchange, assembler: Assembler, deltas: DeltaSink, watch: Watch
+    ) -> Reply:
         splitter = self._splitter()
         seen = 0
         while not assembler.ended and (chunk := await exchange.read()):

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from detent.types.usage import Usage
-
 FailureKind = Literal[
     "auth",
     "bad_content",
@@ -43,8 +41,6 @@ class ModelFailure(Exception):
         """True when every retry was used up (the seeds' RetriesExhausted)."""
         self.attempts = attempts
         """What each attempt met, for diagnosis."""
-        self.usage = Usage()
-        """What the attempt cost although it gave nothing."""
 
 
 class NoModel(Exception):

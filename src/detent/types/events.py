@@ -212,8 +212,6 @@ class Discarded(Live, frozen=True):
     """The tombstone: everything streamed since the last entry is void; remove it from view."""
 
     reason: str
-    usage: Usage = Usage()
-    """What the void attempt cost all the same."""
 
 
 class Asked(Live, frozen=True):
@@ -268,5 +266,21 @@ class CallReady(Struct, frozen=True, gc=False):
     call: Call
 
 
-Delta = TextDelta | ThinkingDelta | CallDelta | CallReady | Retrying | Discarded | Switched | Notice
+class Counted(Struct, frozen=True, gc=False):
+    """What the answer has cost so far. Not shown to readers."""
+
+    usage: Usage
+
+
+Delta = (
+    TextDelta
+    | ThinkingDelta
+    | CallDelta
+    | CallReady
+    | Counted
+    | Retrying
+    | Discarded
+    | Switched
+    | Notice
+)
 """What a model port hands to the loop while it streams."""

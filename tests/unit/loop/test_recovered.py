@@ -7,14 +7,26 @@ from typing import Any
 
 import pytest
 
+from detent.loop.limits import Limits
 from detent.ports import Desk
 from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Image, Text
 from detent.types.errors import ModelFailure
-from detent.types.events import CallEnded, Compacted, Notice, Prompted, Withheld
+from detent.types.events import (
+    CallEnded,
+    Compacted,
+    Counted,
+    Discarded,
+    Notice,
+    Prompted,
+    TextDelta,
+    TurnEnded,
+    Withheld,
+)
 from detent.types.messages import Request
 from detent.types.outcomes import Done
+from detent.types.usage import Usage
 from kitbench import Bench, BenchTool, bench, check_valid
 
 GOOD = Image("image/png", "QUJD")
@@ -126,11 +138,49 @@ def test_a_call_cut_before_its_first_argument_is_not_a_call_without_any() -> Non
         ran.append(args)
         return Done((Text("wiped"),))
 
-    b = bench(
-        reply("Now:", call("wipe"), stop="max_tokens"), "ok", tools=[BenchTool("wipe", wipe)]
-    )
+    b = bench(reply("Now:", call("wipe"), stop="max_tokens"), "ok", tools=[BenchTool("wipe", wipe)])
     assert b.run().reason == "end_turn"
     assert ran == []
     b = bench(reply("Now:", call("wipe")), "ok", tools=[BenchTool("wipe", wipe)])
     b.run()
     assert ran == [{}]
+
+
+class Costly(ScriptedModel):
+    """Every answer is a second attempt: the first had cost something and was lost."""
+
+    async def stream(self, request: Request, deltas: Any) -> Any:
+        await deltas(Counted(Usage(input=1_000, output=7)))
+        await deltas(Discarded("lost on the way"))
+        return await super().stream(request, deltas)
+
+
+def test_a_lost_attempt_is_paid_for() -> None:
+    def price(model: str, usage: Usage) -> float:
+        return usage.input / 1000
+
+    b = Bench(Costly("fine"), price=price, limits=Limits(dollars=1.0))
+    ended = b.run()
+    assert ended.usage == Usage(input=1_010, output=12)
+    assert ended.steps[0].usage == Usage(input=10, output=5), "the step is the answer that came"
+    assert not any(isinstance(event, Counted) for event in b.events)
+
+
+def test_an_answer_that_is_cancelled_is_paid_for() -> None:
+    class Endless(ScriptedModel):
+        async def stream(self, request: Request, deltas: Any) -> Any:
+            await deltas(Counted(Usage(input=1_000)))
+            await deltas(TextDelta(0, "half"))
+            begun.set()
+            await asyncio.get_running_loop().create_future()
+
+    async def main() -> None:
+        task = asyncio.create_task(b.turn((Text("x"),)))
+        await begun.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    begun = asyncio.Event()
+    b = Bench(Endless())
+    asyncio.run(main())
+    assert b.of(TurnEnded)[0].usage == Usage(input=1_000)

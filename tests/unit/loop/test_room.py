@@ -56,7 +56,11 @@ def test_the_window_is_relieved_at_eighty_percent() -> None:
 @pytest.mark.parametrize(("used", "relieved"), [(31_900, False), (32_100, True)])
 def test_the_limit_is_eighty_percent(used: int, relieved: bool) -> None:
     model = ScriptedModel(
-        reply("old"), reply(call("echo"), input=used, output=0), "done", window=40_000
+        reply("old"),
+        reply(call("echo"), input=used, output=0),
+        "done",
+        window=40_000,
+        max_output=8_000,
     )
     b = Bench(model, BenchTool("echo", _short, effects=READS))
     b.run()
@@ -67,6 +71,8 @@ def test_the_limit_is_eighty_percent(used: int, relieved: bool) -> None:
 def test_a_small_window_keeps_room_for_the_answer() -> None:
     assert room_of(10_000) == 6_000
     assert room_of(200_000) == 160_000
+    assert room_of(128_000, output=32_000) == 96_000, "the answer's room is kept free"
+    assert room_of(40_000, output=32_000) == 20_000, "but a prompt needs some, too"
 
 
 @pytest.mark.parametrize(("threshold", "times"), [(250, 1), (None, 0), (10_000, 0)])

@@ -16,10 +16,12 @@ from detent.types.content import Call, Redacted, Text, Thinking, plain_text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
     CallReady,
+    Counted,
     Delta,
     Discarded,
     Notice,
     Retrying,
+    Switched,
     TextDelta,
     ThinkingDelta,
 )
@@ -495,3 +497,37 @@ def test_an_error_inside_a_good_stream_has_a_kind(
         say("a", "b"), fault=fault(error_after=1, error_type=kind, error_message=message)
     )
     talk(wire, script(broken, after="repeat_last"), main, retry=RetryPolicy(delays=()))
+
+
+# What an attempt has cost, whatever becomes of it
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "responses"])
+def test_a_failed_attempt_tells_what_it_has_cost(wire: str) -> None:
+    async def main(client: Client) -> None:
+        await client.ask()
+        kinds = [type(delta) for delta in client.deltas]
+        assert kinds.index(Counted) < kinds.index(Discarded)
+        first = next(delta for delta in client.deltas if isinstance(delta, Counted))
+        assert first.usage.input == 700
+
+    broken = (
+        reply(say("a", "b"), input=700, fault=fault(cut_after=1))
+        if wire == "anthropic"
+        else reply("a", input=700, stop="failed")
+    )
+    talk(wire, script(broken, "fine"), main)
+
+
+def test_a_fallback_serves_for_a_while_and_then_the_first_is_asked_again() -> None:
+    async def main(client: Client) -> None:
+        await client.ask()
+        await client.ask()
+        client.clock.time += 301
+        await client.ask()
+        used = [request.json["model"] for request in client.server.requests]
+        assert used == ["m", "n", "n", "m"]
+        assert [each.model for each in client.of(Switched)] == ["n", "m"]
+        assert client.model.name == "m"
+
+    talk("anthropic", script(fault(529), "one", "two", "three"), main, fallbacks=("n",))

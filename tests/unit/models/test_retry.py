@@ -66,7 +66,7 @@ class Attempts:
         self,
         max_output: int = 0,
         fallbacks: tuple[str, ...] = (),
-        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
+        policy: RetryPolicy = RetryPolicy(),
         at: int = 0,
     ) -> Reply:
         return asyncio.run(self.asked(max_output, fallbacks, policy, at))
@@ -75,7 +75,7 @@ class Attempts:
         self,
         max_output: int = 0,
         fallbacks: tuple[str, ...] = (),
-        policy: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
+        policy: RetryPolicy = RetryPolicy(),
         at: int = 0,
     ) -> Reply:
         return await with_fallbacks(
@@ -274,14 +274,6 @@ def test_only_refused_credentials_are_refreshed() -> None:
     assert attempts.refreshes == 5
     attempts = Attempts(failure("auth", status=403), FINE, refreshes=1)  # an expired cloud login
     assert attempts.run() == FINE
-
-
-def test_a_failed_attempt_is_paid_for() -> None:
-    costly = failure("network")
-    costly.usage = Usage(input=100, output=3)
-    attempts = Attempts(costly, FINE)
-    attempts.run()
-    assert attempts.of(Discarded) == [Discarded("a network fault", Usage(input=100, output=3))]
 
 
 def test_the_diagnosis_names_every_attempt() -> None:

@@ -103,13 +103,23 @@ def _start(path: str) -> Any:
     params.n_ctx = WINDOW
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = BATCH
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = physical_cores()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = free_cores()
     params.verbosity = -1  # llama.cpp would write its whole life story to stderr
     params.warmup = False
     # The library always opens a loopback port of its own. We do not use it, nobody else may.
     params.api_keys = [secrets.token_hex(16)]
     params.endpoint_slots = params.endpoint_props = params.ui = False
     return xllamacpp.Server(params)
+
+
+def free_cores() -> int:
+    """Those nobody else is busy on: the threads wait for each other at every step, so one that
+    has to share its core slows all of them to a crawl."""
+    try:
+        busy = int(os.getloadavg()[0])
+    except OSError:
+        busy = 0
+    return max(1, physical_cores() - busy)
 
 
 def physical_cores() -> int:

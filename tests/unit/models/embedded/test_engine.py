@@ -149,6 +149,15 @@ def test_the_weights_are_loaded_once_and_off_the_loop(server: type[FakeServer], 
     assert all(name.startswith("embedded-model") for name in made.threads)
 
 
+@pytest.mark.parametrize(("load", "threads"), [(0.0, 4), (0.9, 4), (1.5, 3), (9.0, 1)])
+def test_busy_cores_are_left_alone(
+    monkeypatch: pytest.MonkeyPatch, load: float, threads: int
+) -> None:
+    monkeypatch.setattr(module, "physical_cores", lambda: 4)
+    monkeypatch.setattr(module.os, "getloadavg", lambda: (load, 0.0, 0.0))
+    assert module.free_cores() == threads
+
+
 def test_cancelling_stops_the_generation(server: type[FakeServer], path: str) -> None:
     go_on = threading.Event()
     server.plan = [chunk("one"), go_on, chunk("two"), chunk("three"), chunk(stop="stop")]

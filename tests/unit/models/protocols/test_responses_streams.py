@@ -11,7 +11,7 @@ from detent.models.assemble import Assembler
 from detent.models.protocols.openai_responses import OpenAIResponses
 from detent.types.content import Call, Opaque, Text, Thinking
 from detent.types.errors import ModelFailure
-from detent.types.events import CallReady, TextDelta
+from detent.types.events import CallReady, Counted, TextDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 
@@ -402,7 +402,7 @@ def test_what_a_failed_response_cost_is_known() -> None:
     failed = event("failed", response={"usage": {"input_tokens": 5}, "error": {"message": "x"}})
     with pytest.raises(ModelFailure):
         wire.read(json.dumps(failed).encode(), one)
-    assert one.counted == Usage(5)
+    assert one.drain() == [Counted(Usage(5))]
 
 
 FAILURES = [
