@@ -31,9 +31,9 @@ def route(
     wire: str = "anthropic",
     name: str = "m",
     *,
-    timers: Timers = Timers(),  # noqa: B008 (frozen)
+    timers: Timers = Timers(),
     max_output: int = 0,
-    manner: Manner = Manner(),  # noqa: B008 (frozen)
+    manner: Manner = Manner(),
 ) -> Route:
     codec, path = WIRES[wire]
     return Route(
@@ -54,10 +54,10 @@ def http_model(
     clock: Clock,
     *,
     fallbacks: tuple[str, ...] = (),
-    retry: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
-    timers: Timers = Timers(),  # noqa: B008 (frozen)
+    retry: RetryPolicy = RetryPolicy(),
+    timers: Timers = Timers(),
     max_output: int = 0,
-    manner: Manner = Manner(),  # noqa: B008 (frozen)
+    manner: Manner = Manner(),
 ) -> HttpModel:
     routes = [
         route(url, wire, name, timers=timers, max_output=max_output, manner=manner)

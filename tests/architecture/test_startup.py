@@ -29,8 +29,9 @@ detent.context bounds conversation media project prompt tokens
 detent.gate gate hooks paths terms
 detent.host environment files local
 detent.loop calls form kit limits passage rest room stages step turn
-detent.models assemble build catalog client credentials exchange failures protocols protocols.anthropic_messages \
-protocols.caching protocols.wire providers retry route sse transport watch
+detent.models assemble build catalog client credentials exchange failures protocols \
+protocols.anthropic_messages protocols.caching protocols.wire providers retry route sse \
+transport watch
 detent.ports
 detent.sdk approval channel options session summary
 detent.session log store

@@ -138,6 +138,8 @@ def hint(story: Story) -> str:
     last, unmended = steps[-1], failed_command(story)
     if last.changed_a_file and unmended:
         return f"The file is changed. Run `{unmended}` again to see whether that was right."
+    if last.changed_a_file:
+        return "If it should be run or tested, do that now. If the task is done, answer."
     if last.tool == "Bash" and last.failed:
         known = editable(shown_files(story), task_of(story))
         return "Find the mistake and edit the program." if known else READ_PROGRAM

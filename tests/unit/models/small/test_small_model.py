@@ -75,6 +75,7 @@ def talk(*steps: list[Message], task: str = "mend area.py") -> list[Message]:
 RAN = step(1, "Bash", FAILURE, failed=True, command=TEST)
 READ = step(2, "Read", NUMBERED, file_path="area.py", limit=150)
 READ_TEST = step(2, "Read", "     1\tfrom area import area", file_path="/p/test_area.py", limit=150)
+WRITTEN = step(1, "Write", "Created /p/a.py (1 line).", file_path="a.py", content="print(1)\n")
 EDITED = step(
     3, "Edit", "Changed /p/area.py", file_path="area.py",
     old_string="    return a + b", new_string="    return a * b",
@@ -105,6 +106,7 @@ def said(request: Request) -> str:
         ("after-a-read", talk(RAN, READ)),
         ("after-reading-the-test", talk(RAN, READ_TEST)),
         ("after-an-edit", talk(RAN, READ, EDITED)),
+        ("after-a-write", talk(WRITTEN, task="write a.py and run it")),
     ],
 )
 def test_the_exact_request(name: str, messages: list[Message]) -> None:
