@@ -10,7 +10,7 @@ from detent.app.keys import credentials_for
 from detent.app.options import Options
 from detent.app.places import detent_home
 from detent.models.build import Wishes, build_route
-from detent.models.catalog import Catalog, catalog
+from detent.models.catalog import Catalog, ModelFacts, catalog
 from detent.models.client import HttpModel
 from detent.models.providers import Choice, choose
 from detent.models.retry import RetryPolicy
@@ -20,6 +20,7 @@ from detent.types.codec import decode_object, encode
 from detent.types.errors import BadInput, NoModel
 from detent.types.usage import Usage
 
+LOCAL_WINDOW = 4_096
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -40,7 +41,8 @@ def open_model(
         return SmallModel(open_embedded(detent_home(environ)))
     known = known_models(settings)
     choice, environ = _chosen_model(wanted, environ, known, settings.key_helper)
-    choices = [choice]
+    small = _is_small(choice, settings)
+    choices = [_with_usual_window(choice) if small else choice]
     for name in options.fallback_models or settings.fallback_models:
         choices.append(_fallback(name, environ, known, settings.key_helper))
     wishes = _wishes(options, settings, environ)
@@ -49,21 +51,28 @@ def open_model(
         for choice in choices
     ]
     model = HttpModel(routes, clock=clock, retry=_retries(settings, environ))
-    return _in_its_profile(model, choice, settings)
-
-
-def _in_its_profile(model: HttpModel, choice: Choice, settings: Settings) -> Model:
-    """A small model gets a prompt and answers of its size."""
-    local = choice.wire == "chat" and choice.about.names_with_slash
-    if not (settings.profile or choice.traits.profile or local):
-        return model
-    from detent.models.small.profile import is_small
-
-    if not is_small(choice.model, settings.profile, choice.traits.profile):
+    if not small:
         return model
     from detent.models.small.model import SmallModel
 
     return SmallModel(model)
+
+
+def _is_small(choice: Choice, settings: Settings) -> bool:
+    """A small model gets a prompt and answers of its size."""
+    local = choice.wire == "chat" and choice.about.names_with_slash
+    if not (settings.profile or choice.traits.profile or local):
+        return False
+    from detent.models.small.profile import is_small
+
+    return is_small(choice.model, settings.profile, choice.traits.profile)
+
+
+def _with_usual_window(choice: Choice) -> Choice:
+    """Local servers cut what is too long from the front, in silence: stay below their default."""
+    if choice.facts != ModelFacts():
+        return choice
+    return replace(choice, facts=ModelFacts(window=LOCAL_WINDOW))
 
 
 def _chosen_model(
