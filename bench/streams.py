@@ -257,6 +257,7 @@ def hold(wire: str, port: int) -> None:
 
     async def main() -> None:
         from detent.types.content import Text
+        from detent.types.events import TextDelta
         from detent.types.messages import Request, User
 
         request = Request((), [User((Text("hi"),))])
@@ -268,7 +269,7 @@ def hold(wire: str, port: int) -> None:
 
             async def sink(delta: Any) -> None:
                 nonlocal told
-                if not told:
+                if isinstance(delta, TextDelta) and not told:
                     told = True
                     arrived.append(time.perf_counter())
                     if len(arrived) == STREAMS:

@@ -23,7 +23,7 @@ from detent.testing.memory_host import MemoryHost
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Result, Text, UserBlock
 from detent.types.effects import Effect, Reads, Writes
-from detent.types.events import CallEnded, CallStarted, Entry, Event, TurnEnded
+from detent.types.events import CallEnded, CallStarted, Entry, Event, Replied, TurnEnded
 from detent.types.messages import Assistant, Message, ToolSpec, User
 from detent.types.outcomes import Outcome, done
 
@@ -218,9 +218,20 @@ def check_valid(messages: Sequence[Message]) -> None:
 
 
 def check_calls(entries: Sequence[Entry]) -> None:
-    """Every started call ended, no call ended twice, ids unique."""
+    """Every started call ended, no call ended twice, ids unique.
+
+    And what was done was done for an answer that is kept, so that no other can do it again.
+    """
     started = [e.call_id for e in entries if isinstance(e, CallStarted)]
     ended = [e.call_id for e in entries if isinstance(e, CallEnded)]
     assert len(set(started)) == len(started)
     assert len(set(ended)) == len(ended)
     assert set(started) <= set(ended)
+    kept = {
+        block.id
+        for entry in entries
+        if isinstance(entry, Replied)
+        for block in entry.content
+        if isinstance(block, Call)
+    }
+    assert set(ended) <= kept

@@ -43,7 +43,7 @@ def route(
         endpoint=Endpoint(url + path),
         credentials=Fixed(),
         transport=Transport({}),
-        bounds=Bounds(max_output=max_output),
+        bounds=Bounds(max_output=max_output, first_output=max_output),
         timers=timers,
     )
 

@@ -11,12 +11,13 @@ the outcomes are few:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from detent.testing import Fault, Reply, call, fault, reply, say
+from detent.testing import Fault, Reply, Request, call, fault, reply, say
 from detent.testing.script import Maker, Spoken
 
 ALL = ("anthropic", "chat", "responses", "gemini")
@@ -243,6 +244,9 @@ def failing() -> Iterator[Case]:
     yield Case("no message_stop", (unended, AGAIN), Settles(), ("anthropic",))
     malformed = reply(stop="MALFORMED_FUNCTION_CALL")
     yield Case("a malformed call", (malformed, AGAIN), Settles((AGAIN,)), ("gemini",))
+    for wire, word in BROKEN:
+        stopped = reply("half an ans", stop=word)
+        yield Case(f"finish {word}", (stopped, AGAIN), Recovers(), (wire,))
     endless = reply("x" * 40_000_000)
     yield Case("an endless event", (endless, AGAIN), Recovers(), ("anthropic",))
     mixed = (fault(529), broken(cut_after=1), fault(reset=True), broken(garbage_after=1), AGAIN)
@@ -251,6 +255,14 @@ def failing() -> Iterator[Case]:
     yield Case("an answer of blanks", (reply(" \n"), AGAIN), Settles((AGAIN,)))
 
 
+BROKEN = (
+    ("anthropic", "error"),
+    ("chat", "error"),
+    ("chat", "abort"),
+    ("chat", "insufficient_system_resource"),
+    ("gemini", "OTHER"),
+)
+"""Words for an answer that was not ended but given up."""
 UPGRADE = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n"
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 OPENING = {
@@ -314,9 +326,32 @@ LONG: dict[str, dict[str, Any]] = {
 }
 
 
+def told() -> Iterator[Case]:
+    """Errors that come with status 200: inside of a stream, or in the place of one."""
+    for code, requests in ((400, 1), (401, 1), (404, 1)):
+        error = {"error": {"code": code, "message": f"told {code}"}}
+        outcome = Ends((1, 7), requests, f"told {code}")
+        yield Case(f"{code} in the stream", (in_stream(error),), outcome, ("chat",))
+    busy = in_stream({"error": {"code": 429, "message": "told 429"}})
+    yield Case("429 in the stream", (busy, AGAIN), Recovers(status=429), ("chat",))
+    body = {"error": {"type": "invalid_request_error", "message": "your plan has expired"}}
+    instead = fault(200, body=body, headers={"content-type": "application/json"})
+    yield Case("an error and no stream", (instead,), Ends((1,), 1, "your plan has expired"))
+
+
+def in_stream(error: Any) -> Fault:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+    return fault(raw=head + b"data: " + json.dumps(error).encode() + b"\n\n")
+
+
 def endings() -> Iterator[Case]:
     cut = reply("half an ans", stop="max_tokens")
     yield Case("cut at the length limit for ever", (cut,), Ends((5,), None), repeat=True)
+    for wire, word in (("anthropic", "length"), ("chat", "model_length")):
+        cut = reply("half an ans", stop=word)
+        yield Case(f"finish {word} for ever", (cut,), Ends((5,), None), (wire,), repeat=True)
+    filtered = reply("half an ans", stop="content_filter")
+    yield Case("finish content_filter", (filtered,), Ends((1,)), ("anthropic",))
     no = reply("I will not.", stop="refusal")
     yield Case("a refusal", (no,), Ends((1,)))
     yield Case("a blocked prompt", (reply(stop="blocked"),), Ends((1,)), ("gemini",))
@@ -417,20 +452,30 @@ def calling() -> Iterator[Case]:
 
 
 def _lost_calls(ok: Any) -> Iterator[Case]:
-    """The stream breaks around a call: it runs once, whichever answer it is of."""
+    """The stream breaks around a call: it runs once, whichever answer it is of.
+
+    A server that is asked for the same answer again words the call in another way.
+    """
     settled = Settles(("done",))
+
+    def again(request: Request) -> Reply:
+        anew = reply("Now. ", call("Bash", command=RUN, description="Append a line"))
+        return reply("done") if request.tool_results else anew
+
     behind: dict[str, Fault] = {
         "cut behind the call": fault(cut_after=99),
         "an error behind the call": fault(error_after=99),
         "no end behind the call": fault(no_stop=True),
     }
     for name, wrong in behind.items():
-        first, again = reply("Now. ", ok, fault=wrong), reply("Now. ", ok)
-        yield Case(name, (first, again, "done"), settled, ran=(1,))
+        for gap in (0.0, 0.3):
+            first = reply("Now. ", ok, say("And", " so"), gap=gap, fault=wrong)
+            slowly = f"{name}, slowly" if gap else name
+            yield Case(slowly, (first, again), settled, ran=(1,), repeat=True)
     still = reply("Now. ", ok, fault=fault(stall_after=99))
     yield Case(
         "silence behind the call",
-        (still, reply("Now. ", ok), "done"),
+        (still, again),
         settled,
         ran=(1,),
         settings={"idleTimeout": 0.4},
@@ -469,6 +514,6 @@ def _bent_calls(ok: Any) -> Iterator[Case]:
 
 CASES = [
     case
-    for part in (harmless, odd, failing, stalled, statuses, endings, calling)
+    for part in (harmless, odd, failing, stalled, statuses, told, endings, calling)
     for case in part()
 ]

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from detent.testing import Reply, call, fault, reply, say
+from detent.testing import Reply, Request, call, fault, reply, say
 
 from .conftest import BOTH_WIRES, Pipe, Ran, Runner
 
@@ -72,8 +72,9 @@ def test_people_are_told_in_one_line(runner: Runner) -> None:
     runner.serve(fault(500, retry_after="0"), after="repeat_last")
     ran = runner.run("-p", "x")
     assert (ran.code, ran.stdout) == (7, "")
-    assert ran.stderr.count("\n") == 1
-    assert ran.stderr.startswith("detent: ")
+    *waits, end = ran.stderr.splitlines()
+    assert [wait.partition("retry ")[2] for wait in waits] == [f"{n}/4 in 0 s" for n in (2, 3, 4)]
+    assert end.startswith("detent: ")
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 7), (403, 7), (400, 1), (404, 1), (422, 1)])
@@ -105,9 +106,10 @@ def test_a_stream_that_is_cut_is_asked_for_again(runner: Runner) -> None:
 
 
 def test_a_stream_that_is_cut_leaves_no_trace_in_the_text(runner: Runner) -> None:
-    runner.serve(reply(say("first ", "try"), fault=fault(cut_after=1)), "second try")
+    first = reply(say("first " * 100, "try"), fault=fault(cut_after=1))
+    runner.serve(first, "second try")
     ran = runner.run("-p", "x")
-    assert (ran.code, ran.stdout) == (0, "second try\n")
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "second try\n", "")
 
 
 @pytest.mark.parametrize("how", ["reset", "no_stop", "cut at once", "garbage"])
@@ -190,19 +192,30 @@ def test_a_fallback_is_no_excuse_for_other_errors(runner: Runner) -> None:
     assert len(runner.requests) == 1
 
 
-def test_a_call_that_ran_before_the_cut_is_not_run_again(runner: Runner, pipe: Pipe) -> None:
-    """The command tells that it has run; only then is the stream cut."""
+@pytest.mark.parametrize("raw", ['{"command":"%s"}', '{"description":"Append","command":"%s"}'])
+def test_a_call_that_ran_before_the_cut_is_not_run_again(
+    runner: Runner, pipe: Pipe, raw: str
+) -> None:
+    """The command tells that it has run; only then is the stream cut.
+
+    What the model would have said, had it been asked for the same again, is never heard: the next
+    request goes on behind the result.
+    """
     cut = threading.Event()
     command = f"echo line >> log; echo ran > {pipe.path}"
-    lost = reply(
+    broken = reply(
         "Appending. ",
-        call("Bash", command=command, id="lost"),
+        call("Bash", raw=raw % command, id="begun"),
         fault=fault(cut_after=99),
         hold=cut,
         hold_after=99,
     )
-    again = reply("Appending. ", call("Bash", command=command, id="again"))
-    runner.serve(lost, again, "done")
+
+    def next_answer(request: Request) -> Reply:
+        again = reply("Appending. ", call("Bash", command=command))
+        return reply("done") if request.tool_results else again
+
+    runner.serve(broken, next_answer)
     live = runner.start("-p", "x", "--output-format", "stream-json", SKIP)
     assert pipe.line() == "ran"
     cut.set()
@@ -210,31 +223,35 @@ def test_a_call_that_ran_before_the_cut_is_not_run_again(runner: Runner, pipe: P
     assert ran.code == 0, ran
     assert (runner.work / "log").read_text() == "line\n"
     assert said(ran) == logged(runner, ran) == ["Appending. ", "done"]
+    assert [f["message"]["stop_reason"] for f in ran.of("assistant")] == ["broken_off", "end_turn"]
     (result,) = ran.tool_results
     assert result["is_error"] is False
-    (told,) = runner.requests[2].tool_results
+    (told,) = runner.requests[1].tool_results
     assert told.id == result["tool_use_id"]
     assert ran.result["commands"] == [{"command": command, "exit_code": 0}]
+    assert ran.of("system", "api_retry") == []
+    (notice,) = ran.of("system", "informational")
+    assert "broke off" in notice["content"]
 
 
-def test_a_call_that_the_retried_answer_no_longer_wants_is_told(runner: Runner, pipe: Pipe) -> None:
-    cut = threading.Event()
-    command = f"echo line >> log; echo ran > {pipe.path}"
-    lost = reply(
-        call("Bash", command=command, id="lost"),
-        fault=fault(cut_after=99),
-        hold=cut,
-        hold_after=99,
-    )
-    runner.serve(lost, reply(call("Bash", command="echo other")), "done")
-    live = runner.start("-p", "x", "--output-format", "stream-json", SKIP)
-    assert pipe.line() == "ran"
-    cut.set()
-    ran = live.finish()
-    assert ran.code == 0, ran
-    assert (runner.work / "log").read_text() == "line\n"
-    assert "had run" in runner.requests[2].body.decode()
-    assert runner.requests[2].tool_results[0].text == "other"
+def test_what_failed_attempts_have_cost_is_on_the_bill(runner: Runner) -> None:
+    lost = reply(say("half ", "x"), input=1_000_000, fault=fault(error_after=1))
+    quick = ("--settings", '{"retryDelays": [0]}')
+    runner.serve(lost, reply("ok", input=1_000_000))
+    once = runner.prompt("x", *quick)
+    runner.serve(lost, lost)
+    never = runner.prompt("x", *quick)
+    assert (once.code, never.code) == (0, 7)
+    told = (
+        runner.wire == "anthropic"
+    )  # the other wire counts at the end, so what is lost is unknown
+    for ran, attempts in ((once, 2 if told else 1), (never, 2 if told else 0)):
+        result = ran.result
+        assert result["usage"]["input_tokens"] == attempts * 1_000_000
+        used = [model["inputTokens"] for model in result["modelUsage"].values()]
+        assert used == ([attempts * 1_000_000] if attempts else [])
+        assert (result["total_cost_usd"] > 0) == bool(attempts)
+        assert result["budget"]["used"]["usd"] == result["total_cost_usd"]
 
 
 def test_many_requests_use_one_connection(runner: Runner) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import threading
 from pathlib import Path
 
@@ -10,22 +9,9 @@ import pytest
 
 from detent.testing import Call, Request, call, reply, say, think
 
-from .conftest import BOTH_WIRES, PATIENCE, Frame, Live, Ran, Runner
+from .conftest import BOTH_WIRES, Frame, Ran, Runner
 
 MEBIBYTE = 1024 * 1024
-
-
-def read_stdout(live: Live, least: int) -> bytes:
-    """At least so many bytes, straight from the pipe."""
-    assert live.process.stdout is not None
-    descriptor = live.process.stdout.fileno()
-    data = b""
-    while len(data) < least:
-        assert select.select([descriptor], [], [], PATIENCE)[0], f"only {len(data)} bytes came"
-        piece = os.read(descriptor, 65536)
-        assert piece, f"stdout ended after {len(data)} bytes"
-        data += piece
-    return data
 
 
 def make_plugin(folder: Path, *tools: tuple[str, str]) -> str:
@@ -49,18 +35,6 @@ def test_text_is_the_final_answer_only(runner: Runner) -> None:
     runner.serve(reply("Let me look. ", call("Bash", command="echo hi")), "It says hi.")
     ran = runner.run("-p", "what does it say?")
     assert (ran.code, ran.stdout, ran.stderr) == (0, "It says hi.\n", "")
-
-
-@BOTH_WIRES
-def test_text_flows_while_the_model_still_speaks(runner: Runner) -> None:
-    release = threading.Event()
-    runner.serve(reply(say("a" * 500, "b" * 10), hold=release, hold_after=1))
-    live = runner.start("-p", "tell me")
-    assert read_stdout(live, 500) == b"a" * 500
-    assert all(mark.what != "stop" for mark in runner.server.timeline)
-    release.set()
-    ran = live.finish()
-    assert (ran.code, ran.stdout) == (0, "b" * 10 + "\n")
 
 
 def test_text_ends_with_one_newline_also_when_the_answer_has_one(runner: Runner) -> None:

@@ -137,3 +137,14 @@ def test_the_demo_uses_a_server_it_finds(runner: Runner) -> None:
     assert ran.code == 1
     assert f"found on 127.0.0.1:{runner.server.port}" in ran.stderr
     assert "The test still fails." in ran.stderr
+
+
+def test_the_demo_takes_the_model_it_is_told(runner: Runner) -> None:
+    ran = runner.run("demo", "foo")
+    assert ran.code == 2, ran
+    ran = runner.run("demo", "--model", "antropic/x")
+    assert ran.code == 7, ran
+    assert "did you mean anthropic/" in ran.stderr
+    ran = runner.run("demo", env={"DETENT_MODEL": "openai/gpt-5"})
+    assert ran.code == 7, ran
+    assert "OPENAI_API_KEY" in ran.stderr

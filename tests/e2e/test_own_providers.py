@@ -155,3 +155,59 @@ def test_a_server_that_repeats_the_key_does_not_make_us_tell_it(runner: Runner) 
     assert secret not in ran.stdout + ran.stderr
     assert all(secret not in log.read_text() for log in runner.logs)
     assert "bad key" in ran.stdout
+
+
+def test_the_helper_is_asked_for_its_own_provider_only(runner: Runner) -> None:
+    server = runner.serve("hello")
+    lab = {"wire": "anthropic", "baseUrl": server.url, "models": {"m": {}}}
+    given = {"apiKeyHelper": "echo sk-secret-key", "providers": {"lab": lab}}
+    env = {"ANTHROPIC_CUSTOM_HEADERS": "x-gateway: secret", "OPENAI_API_KEY": None}
+    ran = runner.prompt("x", "--model", "lab/m", "--settings", json.dumps(given), env=env)
+    assert ran.code == 0, ran
+    head = json.dumps(dict(runner.requests[0].headers))
+    assert "secret" not in head
+    assert runner.requests[0].headers["anthropic-version"] == "2023-06-01"
+
+
+def test_a_provider_may_have_a_helper_of_its_own(runner: Runner) -> None:
+    server = runner.serve("hello")
+    given = settings(server, apiKeyEnv="", apiKeyHelper="echo lab-key")
+    ran = runner.prompt("x", "--model", "house/big", "--settings", json.dumps(given))
+    assert ran.code == 0, ran
+    assert runner.requests[0].headers["authorization"] == "Bearer lab-key"
+
+
+def test_a_quirk_that_does_not_exist_is_named(runner: Runner) -> None:
+    server = runner.serve("never asked")
+    given = json.dumps(settings(server, quirks=["text_cals"]))
+    ran = runner.run("-p", "x", "--model", "house/big", "--settings", given)
+    assert ran.code == 2, ran
+    assert "text_cals" in ran.stderr and "text_calls" in ran.stderr
+
+
+def test_a_provider_with_a_variable_for_its_key_needs_it(runner: Runner) -> None:
+    server = runner.serve("never asked")
+    given = json.dumps(settings(server))
+    env = {**NO_OTHER, "HOUSE_KEY": None}
+    ran = runner.run("-p", "x", "--model", "house/big", "--settings", given, env=env)
+    assert ran.code == 7, ran
+    assert "house needs a key: set HOUSE_KEY" in ran.stderr
+
+
+@pytest.mark.parametrize("name", ["embedded", "scripted:x.json"])
+def test_what_is_no_route_is_no_fallback(runner: Runner, name: str) -> None:
+    runner.serve("never asked")
+    ran = runner.run("-p", "x", "--fallback-model", name)
+    assert ran.code == 2, ran
+    assert "cannot be a fallback" in ran.stderr
+
+
+def test_the_list_of_models_knows_providers_of_ones_own(runner: Runner) -> None:
+    server = runner.serve("never asked")
+    (runner.state).mkdir()
+    (runner.state / "settings.json").write_text(json.dumps(settings(server)))
+    ran = runner.run("models")
+    assert "HOUSE_KEY" not in ran.stdout
+    ran = runner.run("models", env={"HOUSE_KEY": "very-secret"})
+    assert "HOUSE_KEY" in ran.stdout and "very-secret" not in ran.stdout
+    assert "OPENAI_BASE_URL" in ran.stdout

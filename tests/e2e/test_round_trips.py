@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import threading
 
-from detent.testing import call, reply, say, think
+from detent.testing import call, fault, reply, say, think
 
-from .conftest import ALL_WIRES, Runner
+from .conftest import ALL_WIRES, Pipe, Runner
 
 pytestmark = ALL_WIRES
 
@@ -51,3 +52,31 @@ def test_a_turn_with_everything_in_it(runner: Runner) -> None:
     # The conversation only grows: the cache of the provider can be used.
     if wire != "anthropic":  # there the mark moves on
         assert second.body.startswith(first.body[:-2])
+
+
+def test_what_was_signed_goes_back_also_when_the_answer_broke_off(
+    runner: Runner, pipe: Pipe
+) -> None:
+    """A provider that thinks before it calls refuses the call without the thought."""
+    wire, cut = runner.wire, threading.Event()
+    runner.serve(
+        reply(
+            think("let me ", "look", signature="signed-by-the-model"),
+            say("Now."),
+            call("Bash", command=f"echo ran > {pipe.path}"),
+            fault=fault(cut_after=99),
+            hold=cut,
+            hold_after=99,
+            quirks=("thought_signature", "reasoning_content") if wire == "chat" else (),
+        ),
+        "done",
+    )
+    live = runner.start(
+        "-p", "x", "--output-format", "stream-json", "--dangerously-skip-permissions"
+    )
+    assert pipe.line() == "ran"
+    cut.set()
+    ran = live.finish()
+    assert (ran.code, ran.result["result"]) == (0, "done"), ran
+    assert SIGNATURES[wire].encode() in runner.requests[1].body
+    assert len(runner.requests[1].tool_results) == 1

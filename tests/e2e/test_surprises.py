@@ -56,15 +56,6 @@ def test_the_demo_tells_why_it_failed(runner: Any) -> None:
     assert "401" in ran.stderr or "authentication" in ran.stderr.lower()
 
 
-def test_an_answer_that_starts_again_is_told(runner: Any) -> None:
-    long = "word " * 200
-    runner.serve(reply(say(long, "more"), fault=fault(cut_after=1)), "short answer")
-    ran = runner.prompt("hi", output="text")
-    assert ran.code == 0
-    assert ran.stdout.endswith("short answer\n")
-    assert "starts again" in ran.stderr
-
-
 def test_an_interrupt_sent_with_the_prompt_ends_its_turn(runner: Any) -> None:
     runner.serve(reply(say(*["x"] * 2000), gap=0.01))
     live = runner.converse()

@@ -45,7 +45,15 @@ from detent.testing import (
 from detent.testing.script import Usage
 from detent.types.content import Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, Counted, Delta, TextDelta, ThinkingDelta
+from detent.types.events import (
+    CallDelta,
+    CallReady,
+    Counted,
+    Delta,
+    Sealed,
+    TextDelta,
+    ThinkingDelta,
+)
 from detent.types.messages import Assistant, Request, ToolSpec, User
 
 Codec = Callable[[Manner], Wire]
@@ -102,7 +110,7 @@ def events_of(wire_module: ModuleType, chance: random.Random) -> list[bytes]:
     blocks = [block(chance) for _ in range(chance.randrange(5))]
     quirks = frozenset(quirk for quirk in sorted(QUIRKS) if chance.random() < 0.1)
     usage = Usage(*(chance.randrange(1000) for _ in range(4)))
-    stop = chance.choice([None, None, "max_tokens", "refusal", "pause_turn", "odd"])
+    stop = chance.choice([None, None, "max_tokens", "refusal", "pause_turn", "odd", "error"])
     reply = Reply(tuple(blocks), stop=stop, usage=usage, quirks=quirks)
     asked = {"model": "m", "stream_options": {"include_usage": True}}
     return [event.data for event in wire_module.stream(reply, asked, 1)]
@@ -208,7 +216,7 @@ def check(reply: Any, deltas: list[Delta]) -> None:
             case CallReady(index=index, call=found):
                 assert index not in ready, "a call was ready twice"
                 ready[index] = found
-            case Counted():
+            case Counted() | Sealed():
                 pass
             case _:
                 raise AssertionError(f"unexpected {delta}")

@@ -75,6 +75,8 @@ class RetryingModel:
         policy = RetryPolicy(delays=(0.2, 0.4))
         return await persist(self, request, policy=policy, clock=self._clock, deltas=deltas)
 
+    first_output = 0
+
     async def attempt(
         self, request: messages.Request, max_output: int, deltas: Any
     ) -> messages.Reply:
@@ -128,14 +130,28 @@ def test_a_turn_ends_well_and_can_be_followed_by_another(
     asyncio.run(resumed(log))
 
 
+def noting(tool: BenchTool, model: RetryingModel, ran: dict[str, set[int]]) -> BenchTool:
+    """Where in the conversation a call runs, and in which attempt to answer there."""
+    body = tool._body
+
+    async def noted(args: dict[str, Any], desk: Desk) -> Any:
+        place = repr(model.requests[-1].messages)
+        ran.setdefault(place, set()).add(len(model.requests))
+        return await body(args, desk)
+
+    tool._body = noted
+    return tool
+
+
 async def one_turn(
     script: list[Reply], concurrency: int, cancel_at: int | None, steer_at: int | None
 ) -> list[Entry]:
     clock = FakeClock()
     model = RetryingModel(*script, clock=clock)
+    ran: dict[str, set[int]] = {}
     bench = Bench(
         model,
-        *tools(),
+        *(noting(tool, model, ran) for tool in tools()),
         rules=RuleSet(deny=(parse_rule("forbidden", str),)),
         limits=Limits(steps=12, concurrency=concurrency),
     )
@@ -151,6 +167,8 @@ async def one_turn(
     # A tool that hangs would hang the test: none is called but with a timeout.
     await asyncio.wait([turn], timeout=20)
     assert turn.done(), "the turn hangs"
+    twice = [place for place, attempts in ran.items() if len(attempts) > 1]
+    assert not twice, "two answers to the same question have both acted"
     assert turn.cancelled() or turn.exception() is None
     left = asyncio.all_tasks() - {asyncio.current_task()}
     assert not left, "something outlived the turn"

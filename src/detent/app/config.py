@@ -9,11 +9,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from detent.gate.terms import parse_mode
 from detent.models.catalog import ModelFacts, ProviderFacts
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
+
+FOR_THE_USER = (
+    "idleTimeout",
+    "requestTimeout",
+    "retryDelays",
+    "retryLongestWait",
+    "retryJitter",
+    "maxToolConcurrency",
+)
+"""Settings by which a project could make the user wait or pay."""
 
 Word = TypeVar("Word", bound=str)
 REPLAYS: tuple[Literal["never", "tool_turns", "always"], ...] = ("never", "tool_turns", "always")
@@ -95,8 +106,37 @@ def load_sources(
 def merge(sources: Sequence[Source], *, trusted: bool) -> Settings:
     merged = Settings()
     for source in sources:
+        if source.is_project and not trusted:
+            source, note = _as_a_stranger(source, merged)
+            merged = replace(merged, notices=(*merged.notices, *note))
         merged = _merged(merged, source, trusted=trusted)
     return merged
+
+
+def _as_a_stranger(source: Source, old: Settings) -> tuple[Source, tuple[str, ...]]:
+    """What a project without trust may say of models: nothing that decides who reads along."""
+    values = dict(source.values)
+    dropped = [key for key in FOR_THE_USER if values.pop(key, None) is not None]
+    for key in ("model", "fallbackModel"):
+        names = values.get(key, [])
+        names = [names] if isinstance(names, str) else names
+        if isinstance(names, list) and not all(_is_modest(name) for name in names):
+            dropped.append(key)
+            del values[key]
+    turns = values.get("maxTurns")
+    if old.max_turns and isinstance(turns, int) and turns > old.max_turns:
+        dropped.append("maxTurns")
+        del values["maxTurns"]
+    if not dropped:
+        return source, ()
+    note = f"{source.path}: {', '.join(dropped)} ignored until you trust it (--trust)"
+    return replace(source, values=values), (note,)
+
+
+def _is_modest(name: Any) -> bool:
+    """An alias or a plain name of the usual maker: no other provider, script or server."""
+    plain = str(name).removesuffix("[1m]")
+    return plain.isalpha() or (plain.startswith("claude") and "/" not in plain)
 
 
 def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:

@@ -1,7 +1,7 @@
 """Who gives the key of a choice, when no variable holds it; and which variables hold keys."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
@@ -10,12 +10,24 @@ from detent.app.places import detent_home
 from detent.models.catalog import Catalog
 from detent.models.credentials import Credentials, Secret, is_key
 from detent.models.providers import Choice
+from detent.models.transport import parse_target
 from detent.types.errors import BadInput
 
 TTL = "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"
+CLOUD_LOGINS = {
+    "bedrock": {
+        "AWS_ACCESS_KEY_ID",  # not secret, but half a login is an error to Amazon's programs
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_SECURITY_TOKEN",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+    },
+    "vertex": {"GOOGLE_APPLICATION_CREDENTIALS"},
+}
 
 
-def credentials_for(choice: Choice, command: str, environ: Mapping[str, str]) -> Credentials | None:
+def credentials_for(choice: Choice, environ: Mapping[str, str]) -> Credentials | None:
     """None: the choice's own headers are all there is. A variable beats what must be asked for."""
     if choice.wire == "bedrock":
         from detent.models.cloud import bedrock
@@ -29,11 +41,16 @@ def credentials_for(choice: Choice, command: str, environ: Mapping[str, str]) ->
         return None
     if choice.about.oauth:
         return _oauth(choice, environ)
-    if command and choice.wire == "anthropic":
+    if command := choice.about.key_helper:
+        from detent.host.processes import run_process
         from detent.models.key_command import key_from_command
 
-        headers = ("x-api-key", "authorization")  # gateways read the one or the other
-        return key_from_command(command, environ, headers=headers, lasts=_lasts(environ))
+        # Gateways of the one read either header; a provider of the user's own gets its own.
+        own = choice.about.key_header or "authorization"
+        headers = ("x-api-key", "authorization") if choice.provider == "anthropic" else (own,)
+        return key_from_command(
+            command, environ, run_process, headers=headers, lasts=_lasts(environ)
+        )
     return None
 
 
@@ -59,6 +76,7 @@ class _OAuth(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 
 def _oauth(choice: Choice, environ: Mapping[str, str]) -> Credentials:
+    from detent.app.tokens import TokenFile
     from detent.models.oauth import Grant, oauth
     from detent.models.transport import Transport
 
@@ -72,58 +90,39 @@ def _oauth(choice: Choice, environ: Mapping[str, str]) -> Credentials:
         token_url=wanted.token_url,
         client_id=wanted.client_id,
         client_secret=Secret(environ.get(wanted.client_secret_env, "")),
-        refresh_token=_latest(path, given),
+        refresh_token=Secret(given),
         scope=wanted.scope,
     )
-    return oauth(grant, Transport(environ), _keeping(path, given))
+    return oauth(grant, Transport(environ), TokenFile(path, given))
 
 
-class _Kept(Struct):
-    given: str
-    token: str
+def lacks_key(choice: Choice) -> bool:
+    """It has a variable for a key, and neither that nor anything else says who we are.
 
-
-def _latest(path: str, given: str) -> Secret:
-    """A token that replaced the user's, as long as the user did not bring a new one."""
-    try:
-        with open(path, "rb") as file:
-            kept = msgspec.json.decode(file.read(), type=_Kept)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return Secret(given)
-    return Secret(kept.token if given and kept.given == _print_of(given) else given)
-
-
-def _keeping(path: str, given: str) -> Callable[[Secret], None]:
-    def keep(token: Secret) -> None:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fresh = f"{path}.{os.getpid()}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-        with os.fdopen(os.open(fresh, flags, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(_Kept(_print_of(given), token.reveal())))
-        os.replace(fresh, path)
-
-    return keep
-
-
-def _print_of(token: str) -> str:
-    from hashlib import sha256
-
-    return sha256(token.encode()).hexdigest()
+    A server on this machine is not asked whether it wants one.
+    """
+    about = choice.about
+    asked = about.cloud or about.oauth or about.key_helper
+    if not asked and parse_target(choice.endpoint.base_url).origin.is_here:
+        return False
+    return bool(about.key_from or about.token_from) and not (choice.secret or asked)
 
 
 def with_stored_key(wanted: str, environ: Mapping[str, str], known: Catalog) -> Mapping[str, str]:
     """The environment, with keys from the system's keyring for what it lacks.
 
-    Only called when nothing else gave a key: asking a keyring may open a window.
+    `wanted` is one name of a model; `PROVIDER/` asks for that provider's key alone. Only called
+    when nothing else gave a key: asking a keyring may open a window.
     """
     prefix = wanted.partition("/")[0]
     names = [prefix] if prefix in known.providers else list(known.providers)
     found = {}
     for name in names:
         facts = known.providers[name]
-        variable = next(iter((*facts.key_from, *facts.token_from)), "")
-        if variable and (key := stored_key(name)):
-            found[variable] = key
+        variables = (*facts.key_from, *facts.token_from)
+        is_set = any(environ.get(variable) for variable in variables)
+        if variables and not is_set and (key := stored_key(name)):
+            found[variables[0]] = key
     return {**environ, **found} if found else environ
 
 
@@ -138,11 +137,17 @@ def stored_key(provider: str) -> str:
     return key.strip() if is_key(key.strip()) else ""
 
 
-def key_variables(known: Catalog) -> frozenset[str]:
-    """The variables that hold keys to models, those of the user's own providers included."""
+def key_variables(known: Catalog, *in_use: str) -> frozenset[str]:
+    """The variables that hold keys to models, those of the user's own providers included.
+
+    Those of a cloud are keys to models only where one of the providers `in_use` is that cloud's:
+    otherwise they belong to the user's ordinary tools.
+    """
     names: set[str] = set()
     for facts in known.providers.values():
         names |= {*facts.key_from, *facts.token_from}
         secrets = ("clientSecretEnv", "refreshTokenEnv")
         names |= {facts.oauth[name] for name in secrets if name in facts.oauth}
+    for name in in_use:
+        names |= CLOUD_LOGINS.get(name, set())
     return frozenset(names)

@@ -1,35 +1,34 @@
 """From options and environment to a model that can be asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Raw
 from msgspec.structs import replace
 
 from detent.app.config import Settings
-from detent.app.keys import credentials_for
+from detent.app.keys import credentials_for, lacks_key, with_stored_key
 from detent.app.options import Options
 from detent.app.places import detent_home
+from detent.app.wishes import retries, wishes_of
 from detent.models.build import Wishes, build_route
 from detent.models.catalog import Catalog, ModelFacts, catalog
 from detent.models.client import HttpModel
 from detent.models.providers import Choice, choose
-from detent.models.retry import RetryPolicy
-from detent.models.watch import Timers
+from detent.models.route import Route
 from detent.ports import Clock, Model
-from detent.types.codec import decode_object, encode
 from detent.types.errors import BadInput, NoModel
 from detent.types.usage import Usage
 
 LOCAL_WINDOW = 4_096
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 def open_model(
     options: Options, settings: Settings, environ: Mapping[str, str], clock: Clock
 ) -> Model:
     if not isinstance(options.model, str):
+        if not hasattr(options.model, "stream"):
+            raise BadInput(f"a model is a name or an object with `stream`, not {options.model!r}")
         return options.model
-    wanted = options.model or environ.get("DETENT_MODEL", "") or _from_settings(settings, environ)
+    wanted, *fallbacks = names_in_use(options, settings, environ)
     if wanted.startswith("scripted:"):
         from detent.testing.scripted_model import ScriptedModel
 
@@ -40,22 +39,56 @@ def open_model(
 
         return SmallModel(open_embedded(detent_home(environ)))
     known = known_models(settings)
-    choice, environ = _chosen_model(wanted, environ, known, settings.key_helper)
-    small = _is_small(choice, settings)
-    choices = [_with_usual_window(choice) if small else choice]
-    for name in options.fallback_models or settings.fallback_models:
-        choices.append(_fallback(name, environ, known, settings.key_helper))
-    wishes = _wishes(options, settings, environ)
+    choices = [_reached(wanted, environ, known, is_first=True)]
+    for name in fallbacks:
+        if name == "embedded" or name.startswith("scripted:"):
+            raise BadInput(f"{name} cannot be a fallback; use it as --model")
+    choices += [_reached(name, environ, known, is_first=False) for name in fallbacks]
+    _check_budget(options, [choice for choice, _ in choices])
+    small = _is_small(choices[0][0], settings)
+    wishes = wishes_of(options, settings, environ)
     routes = [
-        build_route(choice, wishes, environ, credentials_for(choice, settings.key_helper, environ))
-        for choice in choices
+        _route(_with_usual_window(choice) if small else choice, wishes, place, choices[0][0])
+        for choice, place in choices
     ]
-    model = HttpModel(routes, clock=clock, retry=_retries(settings, environ))
+    model = HttpModel(routes, clock=clock, retry=retries(settings, environ))
     if not small:
         return model
     from detent.models.small.model import SmallModel
 
     return SmallModel(model)
+
+
+def names_in_use(
+    options: Options, settings: Settings, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The model as it was asked for, then its fallbacks."""
+    named = options.model if isinstance(options.model, str) else ""
+    first = named or environ.get("DETENT_MODEL", "") or _from_settings(settings, environ)
+    others = options.fallback_models or settings.fallback_models
+    return first, *dict.fromkeys(name for name in others if name and name != first)
+
+
+def _route(choice: Choice, wishes: Wishes, environ: Mapping[str, str], first: Choice) -> Route:
+    """What was wished of the first provider in its own notation is not said to another."""
+    if choice.provider != first.provider:
+        wishes = replace(wishes, server_tools=(), betas=())
+    if choice.wire != "anthropic":
+        wishes = replace(wishes, extra_body=None)
+    return build_route(choice, wishes, environ, credentials_for(choice, environ))
+
+
+def _check_budget(options: Options, choices: Sequence[Choice]) -> None:
+    for choice in choices if options.max_budget_usd else ():
+        if choice.facts.price is None:
+            raise BadInput(unpriced(choice.model))
+
+
+def unpriced(model: str) -> str:
+    return (
+        f"the price of {model} is not known, so no budget in dollars can be kept "
+        "(a limit on tokens can)"
+    )
 
 
 def _is_small(choice: Choice, settings: Settings) -> bool:
@@ -75,39 +108,36 @@ def _with_usual_window(choice: Choice) -> Choice:
     return replace(choice, facts=ModelFacts(window=LOCAL_WINDOW))
 
 
-def _chosen_model(
-    wanted: str, environ: Mapping[str, str], known: Catalog, helper: str
+def _reached(
+    name: str, environ: Mapping[str, str], known: Catalog, *, is_first: bool
 ) -> tuple[Choice, Mapping[str, str]]:
-    """The keyring is asked only when nobody else has a key: it may open a window."""
+    """The choice, and the environment it is reached in.
+
+    The keyring is asked only when nobody else has a key: it may open a window. A fallback that
+    could not serve is told at once, not when it is needed.
+    """
     try:
-        return choose(wanted, environ, known, helper), environ
-    except NoModel:
-        from detent.app.keys import with_stored_key
-
-        with_keys = with_stored_key(wanted, environ, known)
-        if with_keys is environ:
-            raise
-        return choose(wanted, with_keys, known, helper), with_keys
-
-
-def _fallback(name: str, environ: Mapping[str, str], known: Catalog, helper: str) -> Choice:
-    """A fallback that could not serve is told at once, not when it is needed."""
-    try:
-        return choose(name, environ, known, helper)
+        choice = choose(name, environ, known)
+        with_keys = environ
+        if lacks_key(choice):
+            with_keys = with_stored_key(f"{choice.provider}/", environ, known)
     except NoModel as error:
-        raise BadInput(f"the fallback model {name} cannot serve: {error}") from None
+        with_keys = with_stored_key(name, environ, known)
+        if with_keys is environ and is_first:
+            raise
+        if with_keys is environ:
+            raise BadInput(f"the fallback model {name} cannot serve: {error}") from None
+    return choose(name, with_keys, known), with_keys
 
 
 def known_models(settings: Settings) -> Catalog:
     """The catalog, with the providers and models the user added to it."""
     known = catalog()
-    if not settings.providers and not settings.models:
-        return known
-    return replace(
-        known,
-        providers={**known.providers, **settings.providers},
-        models={**known.models, **settings.models},
-    )
+    providers = {**known.providers, **settings.providers}
+    if settings.key_helper:
+        anthropic = providers["anthropic"]
+        providers["anthropic"] = replace(anthropic, key_helper=settings.key_helper)
+    return replace(known, providers=providers, models={**known.models, **settings.models})
 
 
 def _from_settings(settings: Settings, environ: Mapping[str, str]) -> str:
@@ -116,90 +146,19 @@ def _from_settings(settings: Settings, environ: Mapping[str, str]) -> str:
     return "" if named else settings.model
 
 
-def _wishes(options: Options, settings: Settings, environ: Mapping[str, str]) -> Wishes:
-    effort = options.effort or settings.effort
-    if effort and effort not in EFFORTS:
-        raise BadInput(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
-    budget = options.thinking_budget
-    return Wishes(
-        timers=timers(settings, environ),
-        effort=effort,
-        thinking_budget=settings.thinking_budget if budget is None else budget,
-        replay=settings.replay_thinking,
-        betas=(*options.betas, *_listed(environ.get("ANTHROPIC_BETAS", ""))),
-        server_tools=tuple(Raw(encode(tool)) for tool in options.server_tools),
-        extra_body=_extra_body(environ),
-        caching=not environ.get("DISABLE_PROMPT_CACHING"),
-        cache_ttl=settings.cache_ttl,
-    )
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _extra_body(environ: Mapping[str, str]) -> Raw | None:
-    text = environ.get("CLAUDE_CODE_EXTRA_BODY", "")
-    return Raw(encode(decode_object(text, "CLAUDE_CODE_EXTRA_BODY"))) if text else None
-
-
-def _retries(settings: Settings, environ: Mapping[str, str]) -> RetryPolicy:
-    usual = RetryPolicy()
-    delays, longest = settings.retry_delays, settings.retry_longest_wait
-    times = _number(environ, "CLAUDE_CODE_MAX_RETRIES")
-    if delays is None and times is not None:
-        delays = lengthened(usual.delays, int(times))
-    return RetryPolicy(
-        delays=usual.delays if delays is None else delays,
-        longest_wait=usual.longest_wait if longest is None else longest,
-        jitter=settings.retry_jitter or 0.0,
-    )
-
-
-def lengthened(delays: tuple[float, ...], times: int, cap: float = 30.0) -> tuple[float, ...]:
-    """So many delays: the usual ones first, then each twice the one before, up to the cap."""
-    longer = list(delays)
-    while len(longer) < min(times, 100):
-        longer.append(min(longer[-1] * 2, cap))
-    return tuple(longer[:times])
-
-
-def timers(settings: Settings, environ: Mapping[str, str]) -> Timers:
-    usual = Timers()
-    whole = _number(environ, "DETENT_REQUEST_TIMEOUT")
-    milliseconds = _number(environ, "API_TIMEOUT_MS")
-    if whole is None and milliseconds is not None:
-        whole = milliseconds / 1000
-    return Timers(
-        idle=_chosen(_number(environ, "DETENT_IDLE_TIMEOUT"), settings.idle_timeout, usual.idle),
-        request=_chosen(whole, settings.request_timeout, usual.request),
-    )
-
-
-def _chosen(first: float | None, second: float | None, usual: float) -> float:
-    return next((float(value) for value in (first, second) if value is not None), usual)
-
-
-def _number(environ: Mapping[str, str], name: str) -> float | None:
-    """A number that is 0 or more; None when it is not set."""
-    text = environ.get(name)
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise BadInput(f"{name} must be a number, not {text!r}") from None
-    if not 0 <= value < float("inf"):
-        raise BadInput(f"{name} must be 0 or more, not {text!r}")
-    return value
-
-
 def prices(settings: Settings) -> Callable[[str, Usage], float | None]:
     """What an answer of a model costs; None when nobody told us its price."""
+    facts = facts_of(settings)
+    return lambda model, usage: facts(model).cost(usage)
+
+
+def facts_of(settings: Settings) -> Callable[[str], ModelFacts]:
+    """By the bare name of the model: ours first, then what the user says of any provider's."""
     known = known_models(settings)
-    return lambda model, usage: known.facts(model).cost(usage)
+    added = {name.partition("/")[2]: facts for name, facts in settings.models.items()}
 
+    def facts(model: str) -> ModelFacts:
+        found = known.facts(model)
+        return added.get(model, found) if found == ModelFacts() else found
 
-def bounds_of(model: str) -> tuple[int, int]:
-    facts = catalog().facts(model)
-    return facts.window, facts.max_output
+    return facts

@@ -5,10 +5,10 @@
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from detent.models.catalog import ModelFacts, Price, ProviderFacts, Traits
 from detent.types.errors import BadInput
@@ -17,8 +17,8 @@ WIRES = ("anthropic", "chat", "responses", "gemini")
 
 
 class _Model(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    window: int = 128_000
-    max_output: int = 0
+    window: Annotated[int, Meta(ge=1)] = 128_000
+    max_output: Annotated[int, Meta(ge=0)] = 0
     price: Price | None = None
     """Dollars per million tokens: input, output, cache read, cache write."""
     thinks: Literal["", "adaptive", "budget", "effort"] = ""
@@ -30,7 +30,9 @@ class _Provider(Struct, frozen=True, rename="camel", forbid_unknown_fields=True)
     base_url: str
     wire: str = "chat"
     api_key_env: str = ""
-    """The variable that holds the key; without one no key is sent."""
+    """The variable that holds the key; with neither it nor a helper no key is sent."""
+    api_key_helper: str = ""
+    """A command that prints the key."""
     key_header: str = ""
     """Empty sends a bearer token."""
     model: str = ""
@@ -51,7 +53,8 @@ def providers_from(
             raise BadInput(f"{source}: providers: {name!r} cannot be the name of a provider")
         provider = _described(described, f"{source}: providers.{name}")
         providers[name] = _facts(provider)
-        models |= {model: _model_facts(facts) for model, facts in provider.models.items()}
+        for model, facts in provider.models.items():
+            models[f"{name}/{model}"] = _model_facts(facts)
     return providers, models
 
 
@@ -62,7 +65,18 @@ def _described(described: Any, where: str) -> _Provider:
         raise BadInput(f"{where}: {error}") from None
     if provider.wire not in WIRES:
         raise BadInput(f"{where}: wire is one of {', '.join(WIRES)}, not {provider.wire!r}")
+    _check_quirks(provider, where)
     return provider
+
+
+def _check_quirks(provider: _Provider, where: str) -> None:
+    used = {*provider.quirks, *(quirk for m in provider.models.values() for quirk in m.quirks)}
+    if not used:
+        return
+    from detent.models.protocols.chat_writing import QUIRKS
+
+    if strange := sorted(used - set(QUIRKS)):
+        raise BadInput(f"{where}: there is no quirk {strange[0]}; known are {', '.join(QUIRKS)}")
 
 
 def _facts(provider: _Provider) -> ProviderFacts:
@@ -79,6 +93,7 @@ def _facts(provider: _Provider) -> ProviderFacts:
         quirks=provider.quirks,
         replay=provider.replay_thinking,
         oauth=provider.oauth,
+        key_helper=provider.api_key_helper,
     )
 
 

@@ -12,7 +12,7 @@ from detent.app.desk import DeskMaker
 from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
 from detent.app.keys import key_variables
-from detent.app.models import known_models, open_model, prices
+from detent.app.models import facts_of, known_models, names_in_use, open_model, prices, unpriced
 from detent.app.options import Options
 from detent.app.places import detent_home, user_home
 from detent.app.recorder import Recorder
@@ -25,6 +25,7 @@ from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
 from detent.host.local import LocalHost
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
+from detent.models.catalog import ModelFacts
 from detent.ports import Model, Tool, Toolbox
 from detent.tools.registry import Registry, canonical_name
 from detent.types.errors import BadInput
@@ -44,6 +45,7 @@ class Engine:
         gate: Gatekeeper,
         options: Options,
         open_model: Callable[[Options], Model],
+        facts: Callable[[str], ModelFacts],
     ) -> None:
         self.kit = kit
         self.journal = journal
@@ -54,6 +56,8 @@ class Engine:
         self.notices: list[str] = list(journal.notices)
         self._options = options
         self._open_model = open_model
+        self.facts = facts
+        """What is known of a model by its name."""
 
     async def switch_model(self, name: str) -> None:
         """Another model from the next turn on; the log says so."""
@@ -98,10 +102,7 @@ def assemble(options: Options) -> Engine:
     model = open_model(options, settings, environ, clock)
     price = prices(settings)
     if options.max_budget_usd and price(model.name, Usage(input=1)) is None:
-        raise BadInput(
-            f"the price of {model.name} is not known, so no budget in dollars can be kept "
-            "(a limit on tokens can)"
-        )
+        raise BadInput(unpriced(model.name))
     journal = open_journal(options, cwd, home, clock.now)
     conversation = Conversation(journal.log.entries)
     recorder = Recorder(journal.log, conversation, options.observers)
@@ -124,7 +125,7 @@ def assemble(options: Options) -> Engine:
         clock=clock,
         desk=DeskMaker(
             cwd,
-            options.host or _host(settings),
+            options.host or _host(options, settings, environ),
             journal.session,
             _for_tools(environ),
             journal.log.entries,
@@ -142,13 +143,15 @@ def assemble(options: Options) -> Engine:
     def reopen(changed: Options) -> Model:
         return open_model(changed, settings, environ, clock)
 
-    engine = Engine(kit, journal, recorder, inbox, gate, options, reopen)
+    engine = Engine(kit, journal, recorder, inbox, gate, options, reopen, facts_of(settings))
     engine.notices += settings.notices
     return engine
 
 
-def _host(settings: Settings) -> LocalHost:
-    withheld = key_variables(known_models(settings))
+def _host(options: Options, settings: Settings, environ: Mapping[str, str]) -> LocalHost:
+    """Children get the user's environment, but not the keys to the models in use."""
+    in_use = (name.partition("/")[0] for name in names_in_use(options, settings, environ))
+    withheld = key_variables(known_models(settings), *in_use)
     return LocalHost(withheld=withheld, passed=settings.pass_env)
 
 

@@ -15,7 +15,7 @@ from detent.loop.kit import Kit
 from detent.loop.passage import Passage, Prepared
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
-from detent.types.events import CallEnded, CallStarted, Reminded
+from detent.types.events import CallEnded, CallStarted
 from detent.types.outcomes import Cut, Failed, Outcome, text_of
 
 
@@ -34,7 +34,6 @@ class Slot:
         self.ended = False
         self.begun: float | None = None
         self.outcome: Outcome | None = None
-        self.task: asyncio.Task[None] | None = None
 
     def ran_for(self, now: float) -> int:
         """Milliseconds of the call itself, without its waiting for others."""
@@ -48,38 +47,33 @@ class CallRunner:
         self._closed = closed
         self._slots: dict[int, Slot] = {}
         """By the position of the call's block in the answer."""
-        self._orphans: list[Slot] = []
-        """Calls that have started for an answer that was lost and asked for again."""
         self._tasks: list[asyncio.Task[None]] = []
         self._room = asyncio.Semaphore(max(1, kit.limits.concurrency))
-        self._cut = "interrupted"
         self.stop = ""
         """Set when a hook or the person ends the turn."""
 
     async def __aenter__(self) -> "CallRunner":
         return self
 
-    async def __aexit__(self, kind: object, *exc: object) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         """Nothing outlives the step: what still runs is cancelled and waited for."""
-        if kind is not None and kind is not asyncio.CancelledError:
-            self._cut = "stopped: the model failed meanwhile"
         self.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._tell_orphans()
+
+    @property
+    def acted(self) -> bool:
+        """Whether a call has begun to run, or has ended without: there is no way back."""
+        return any(slot.started or slot.ended for slot in self._slots.values())
 
     def cancel(self) -> None:
         for task in self._tasks:
             task.cancel()
 
     def begin(self, index: int, call: Call) -> None:
-        """A whole call has arrived. One that already ran for a lost answer is not run again."""
+        """A whole call has arrived."""
         if index in self._slots:
             return
-        adopted = self._adoptable(call)
-        if adopted is not None:
-            self._slots[index], adopted.sent = adopted, call.id
-            return
-        earlier = self._all()  # calls of a lost answer may still run: they come first, too
+        earlier = list(self._slots.values())
         slot = Slot(self._kit, replace(call, id=self._fresh_id(call.id)), call.id)
         twin = any(_same(call, s.call) and call.id == s.sent for s in self._slots.values())
         self._slots[index] = slot
@@ -87,16 +81,11 @@ class CallRunner:
             slot.outcome = Cut(self._closed)
         elif twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
-        slot.task = asyncio.create_task(self._run(slot, earlier))
-        self._tasks.append(slot.task)
+        self._tasks.append(asyncio.create_task(self._run(slot, earlier)))
 
     def discard(self) -> None:
-        """The answer so far is void: what has not started never will, what has can be claimed."""
-        for slot in self._slots.values():
-            if slot.started:
-                self._orphans += [] if slot in self._orphans else [slot]
-            elif slot.task is not None:
-                slot.task.cancel()
+        """The answer so far is void, and none of its calls has acted: none ever will."""
+        self.cancel()
         self._slots = {}
 
     def adopt(self, content: tuple[AssistantBlock, ...]) -> tuple[AssistantBlock, ...]:
@@ -110,31 +99,18 @@ class CallRunner:
         )
 
     def ready(self) -> dict[int, Call]:
-        """The calls begun so far, for an answer that was cut."""
+        """The calls begun so far, for an answer that never became whole."""
         return {index: slot.call for index, slot in self._slots.items()}
 
     async def finish(self) -> int:
         """Wait for every call. How many there were."""
-        for slot in self._all():
+        for slot in self._slots.values():
             await slot.done.wait()
         return len(self._slots)
 
-    async def _tell_orphans(self) -> None:
-        """The model must learn of a call that ran for an answer it does not know it gave."""
-        for slot in self._orphans:
-            if slot not in self._slots.values():
-                await self._kit.emit(Reminded(text=_orphan_note(slot), source="orphaned call"))
-
-    def _all(self) -> list[Slot]:
-        return [*self._orphans, *(s for s in self._slots.values() if s not in self._orphans)]
-
-    def _adoptable(self, call: Call) -> Slot | None:
-        taken = self._slots.values()
-        return next((s for s in self._orphans if s not in taken and _same(call, s.call)), None)
-
     def _fresh_id(self, wanted: str) -> str:
         """Ids are unique in a session; some servers count from zero in every answer."""
-        used = wanted in {slot.call.id for slot in self._all()}
+        used = wanted in {slot.call.id for slot in self._slots.values()}
         if wanted and not used and not self._kit.conversation.knows_call(wanted):
             return wanted
         return self._kit.clock.new_id("call")
@@ -145,7 +121,7 @@ class CallRunner:
             await self._end(slot, outcome)
         except asyncio.CancelledError:
             if slot.started and not slot.ended:
-                await self._end(slot, Cut(self._cut))
+                await self._end(slot, Cut("interrupted"))
             raise
         finally:
             slot.prepared.set()
@@ -225,11 +201,3 @@ def _too_late() -> Outcome:
 
 def _same(one: Call, other: Call) -> bool:
     return one.name == other.name and one.arguments == other.arguments
-
-
-def _orphan_note(slot: Slot) -> str:
-    gave = text_of(slot.outcome)[:2000] if slot.outcome is not None else "nothing"
-    return (
-        f"An answer of yours was lost on the way after its call {slot.call.name} "
-        f"{slot.call.arguments} had run. It gave:\n{gave}"
-    )

@@ -15,6 +15,10 @@ MOST_TRUNCATION_RETRIES = 3
 MOST_FORCED_CONTINUATIONS = 8
 MOST_PAUSES = 20
 MOST_FORM_TRIES = 5
+MOST_BROKEN_OFF = 5
+"""Answers in a row. Each has run a call, so the turn gets on; but a server may always break off."""
+MORE_ROOM = 1.5
+"""A larger output limit is worth the same question again only if it is this much larger."""
 
 
 class Limits(Struct, frozen=True):
@@ -46,6 +50,8 @@ class Tally:
         self.usage = Usage()
         self.calls = 0
         self.dollars = 0.0
+        self.lost: dict[str, Usage] = {}
+        """What attempts have cost that came to no answer, by model."""
         self.api_ms = 0
         self.truncations = 0
         self.pauses = 0
@@ -58,14 +64,23 @@ class Tally:
         """Answers that did not come in the form that was asked for."""
         self.nudged = False
         """The model was asked once to go on after it had said nothing."""
+        self.broken: list[str] = []
+        """Why the last answers broke off, one after the other; empty after a whole one."""
         self.max_output = max_output
+        self.sent = 0
+        """The output limit that the last request really had; 0 is unknown."""
 
     def count(self, record: StepRecord, dollars: float | None) -> None:
         self.steps.append(record)
-        self.spend(record.usage, dollars)
+        self._spend(record.usage, dollars)
         self.api_ms += record.ms
 
-    def spend(self, usage: Usage, dollars: float | None) -> None:
+    def lose(self, model: str, usage: Usage, dollars: float | None) -> None:
+        if usage != Usage():
+            self.lost[model] = self.lost.get(model, Usage()) + usage
+            self._spend(usage, dollars)
+
+    def _spend(self, usage: Usage, dollars: float | None) -> None:
         self.usage += usage
         self.dollars += dollars or 0.0
 

@@ -5,6 +5,7 @@ from msgspec import UNSET
 from detent.loop.form import handed_over, out_of_form
 from detent.loop.kit import Kit
 from detent.loop.limits import (
+    MOST_BROKEN_OFF,
     MOST_FORCED_CONTINUATIONS,
     MOST_PAUSES,
     MOST_TRUNCATION_RETRIES,
@@ -12,7 +13,7 @@ from detent.loop.limits import (
     Tally,
 )
 from detent.loop.room import make_room_urgently
-from detent.loop.step import wants_more_room
+from detent.loop.step import CUT_STOPS, WHOLE_STOPS, wants_more_room
 from detent.types.codec import arguments_object
 from detent.types.content import plain_text
 from detent.types.events import Notice, Reason, Reminded
@@ -25,8 +26,6 @@ WRAP_UP = "The budget is spent. Answer now with what you have; no tool can be us
 WRAP_UP_IN_FORM = (
     "The budget is spent. Give your final answer now by calling {tool}; no other tool can be used."
 )
-CUT_STOPS = ("max_tokens", "model_context_window_exceeded")
-USUAL_STOPS = ("end_turn", "stop_sequence", "tool_use")
 
 
 async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt | None:
@@ -34,7 +33,7 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
     if steered:
         return None
     if reply.calls:
-        return await after_calls(kit, tally, reply)
+        return await after_calls(kit, tally, reply) or given_up(tally)
     match reply.stop:
         case "pause_turn":
             return paused(tally)
@@ -47,7 +46,7 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
             tally.truncations = MOST_TRUNCATION_RETRIES  # more output will not help, room may
             text = "The answer was cut because the model's window is full."
             return await cut(kit, tally, CONTINUE, Halt("prompt_too_long", text))
-        case unusual if unusual not in USUAL_STOPS:
+        case unusual if unusual not in WHOLE_STOPS:
             text = f"the model stopped for a reason we do not know ({unusual}); taken as its end"
             await kit.emit(Notice(text, "warning"))
     if kit.form:
@@ -71,6 +70,14 @@ async def after_calls(kit: Kit, tally: Tally, reply: Reply) -> Halt | None:
         return None
     text = "A call was cut at the model's output limit again and again."
     return await cut(kit, tally, CUT_CALL, Halt("max_tokens", text))
+
+
+def given_up(tally: Tally) -> Halt | None:
+    """A server that breaks off every answer gets no more calls out of us."""
+    if len(tally.broken) < MOST_BROKEN_OFF:
+        return None
+    message = f"{MOST_BROKEN_OFF} answers in a row broke off. The last one: {tally.broken[-1]}"
+    return Halt("retries_exhausted", message)
 
 
 async def silent(kit: Kit, tally: Tally) -> Halt | None:

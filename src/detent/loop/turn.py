@@ -101,6 +101,7 @@ async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:
         error=halt.message,
         status=halt.status,
         output=halt.output,
+        lost=tally.lost,
     )
     await kit.emit(ended)
     return ended

@@ -10,11 +10,23 @@ from typing import Literal
 
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, Counted, Delta, TextDelta, ThinkingDelta
+from detent.types.events import (
+    CallDelta,
+    CallReady,
+    Counted,
+    Delta,
+    Sealed,
+    TextDelta,
+    ThinkingDelta,
+)
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 
 Kind = Literal["text", "thinking", "redacted", "opaque", "call"]
+MOST_CONTENT = 32 * 1024 * 1024
+"""Letters of one answer. No model writes as many; a server that goes on is broken, or worse."""
+PIECE = 64
+"""What a piece weighs beside its letters."""
 
 
 class OpenBlock:
@@ -55,6 +67,8 @@ class Assembler:
         self._usage = Usage()
         self._stop = ""
         self._ended = False
+        self._weight = 0
+        self._heard = False
         self.message_id = ""
 
     @property
@@ -64,6 +78,13 @@ class Assembler:
     @property
     def stop_seen(self) -> bool:
         return bool(self._stop)
+
+    def hear(self, size: int = 0) -> None:
+        """Content came, shown or not. Wires say it themselves of what they hold back."""
+        self._heard = True
+        self._weight += size + PIECE
+        if self._weight > MOST_CONTENT:
+            raise ModelFailure("invalid_response", "the answer does not end")
 
     def piece(self, key: Hashable, kind: Kind, text: str) -> None:
         """A piece of text, thinking or arguments.
@@ -76,6 +97,7 @@ class Assembler:
             raise ModelFailure("invalid_response", "arguments came that belong to no open call")
         if block is None or block.kind != kind:
             block = self._opened(key, OpenBlock(len(self._order), kind))
+        self.hear(len(text))
         block.pieces.append(text)
         if block is not self._current:
             self._flush()
@@ -84,6 +106,7 @@ class Assembler:
 
     def call(self, key: Hashable, call_id: str, name: str) -> OpenBlock:
         """A call begins. A missing id is made up, for results must be able to name it."""
+        self.hear(len(call_id) + len(name))
         self._flush()
         index = len(self._order)
         block = OpenBlock(index, "call", call_id or f"call_{index}", name)
@@ -101,7 +124,9 @@ class Assembler:
     def sign(self, key: Hashable, signature: str) -> None:
         block = self._blocks.get(key)
         if block is not None:
+            self.hear(len(signature))
             block.signature += signature
+            self._seal(block)
 
     def find(self, key: Hashable) -> OpenBlock | None:
         return self._blocks.get(key)
@@ -128,6 +153,11 @@ class Assembler:
     def end(self) -> None:
         self.close_all()
         self._ended = True
+
+    def heard(self) -> bool:
+        """Whether content came since this was last asked: if so, the server is not silent."""
+        heard, self._heard = self._heard, False
+        return heard
 
     def drain(self) -> list[Delta]:
         """What became known since the last drain."""
@@ -158,8 +188,9 @@ class Assembler:
         known = self._blocks.get(key)
         if known is None or known.kind != block.kind:
             known = self._opened(key, block)
+        self.hear(len(data))
         known.pieces = [data]
-        known.closed = True
+        self._close(known)
 
     def _opened(self, key: Hashable, block: OpenBlock) -> OpenBlock:
         before = self._blocks.get(key)
@@ -170,12 +201,27 @@ class Assembler:
         return block
 
     def _close(self, block: OpenBlock) -> None:
+        self.hear()
         block.closed = True
         if block.kind == "call":
             self._flush()
             call = block.finished()
             assert isinstance(call, Call)
             self._out.append(CallReady(block.index, call))
+        self._seal(block)
+
+    def _seal(self, block: OpenBlock) -> None:
+        """An answer that breaks off must still go back with what its author has signed.
+
+        Not every wire closes a block before the next one begins, so a signature is told at once.
+        """
+        match sealed := block.finished():
+            case Thinking(signature=""):
+                pass
+            case Thinking() | Redacted() | Opaque():
+                self._out.append(Sealed(block.index, sealed))
+            case _:
+                pass
 
     def _flush(self) -> None:
         block, fresh = self._current, self._fresh

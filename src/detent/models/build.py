@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Raw, Struct
 
+from detent.models.catalog import ModelFacts
 from detent.models.credentials import Credentials, Fixed
 from detent.models.protocols.wire import Endpoint, Manner, Wire
 from detent.models.providers import Choice
@@ -14,6 +15,9 @@ from detent.models.watch import Timers
 
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 32_000}
 """What an effort is worth in tokens."""
+
+
+USUAL_OUTPUT = 32_000
 
 
 class Wishes(Struct, frozen=True):
@@ -30,7 +34,7 @@ class Wishes(Struct, frozen=True):
     caching: bool = True
     cache_ttl: Literal["5m", "1h"] = "5m"
     max_output: int = 0
-    """Most an answer may have; 0 leaves it to the model."""
+    """What an answer may have at first; 0 leaves it to the model."""
 
 
 def build_route(
@@ -42,12 +46,12 @@ def build_route(
     most = choice.facts.max_output
     return Route(
         choice.model,
-        provider=choice.provider,
+        provider=author_of(choice),
         wire=wire_of(choice, manner_of(choice, wishes), environ),
         endpoint=_endpoint(choice, wishes, environ),
         credentials=credentials or Fixed(dict(choice.secret)),
         transport=Transport(environ),
-        bounds=Bounds(choice.facts.window, min(most, wishes.max_output or most)),
+        bounds=Bounds(choice.facts.window, most, wishes.max_output or min(most, USUAL_OUTPUT)),
         timers=wishes.timers,
     )
 
@@ -55,7 +59,7 @@ def build_route(
 def manner_of(choice: Choice, wishes: Wishes) -> Manner:
     effort, budget = _thinking(choice, wishes)
     return Manner(
-        provider=choice.provider,
+        provider=author_of(choice),
         replay=wishes.replay or ("always" if choice.wire == "responses" else choice.about.replay),
         thinks=choice.traits.thinks,
         effort=effort,
@@ -69,10 +73,21 @@ def manner_of(choice: Choice, wishes: Wishes) -> Manner:
     )
 
 
+def author_of(choice: Choice) -> str:
+    """Who answers: at another address it is somebody else, whatever the provider's name."""
+    url = choice.endpoint.base_url
+    is_usual = choice.about.cloud or url == choice.about.base_url
+    return choice.provider if is_usual else f"{choice.provider} at {url}"
+
+
 def _thinking(choice: Choice, wishes: Wishes) -> tuple[str, int | None]:
-    """Models that count tokens do not know effort: it is turned into a budget for them."""
+    """Models that count tokens do not know effort: it is turned into a budget for them.
+
+    A model that does not think is not asked to; of a stranger the user knows best.
+    """
     effort, budget = wishes.effort, wishes.thinking_budget
-    if choice.wire == "chat" or not effort or choice.traits.thinks in ("adaptive", "effort"):
+    is_stranger = choice.wire == "chat" and choice.facts == ModelFacts()
+    if is_stranger or not effort or choice.traits.thinks in ("adaptive", "effort"):
         return effort, budget
     if choice.traits.thinks == "budget" and budget is None:
         budget = BUDGETS[effort]

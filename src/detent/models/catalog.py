@@ -11,6 +11,8 @@ from detent.types.usage import Usage
 
 Price = tuple[float, float, float, float]
 """US dollars per million tokens: input, output, cache read, cache write."""
+AN_HOUR = 2
+"""What is kept for an hour costs so many times its input; the one provider that has it says so."""
 
 
 class Above(Struct, frozen=True):
@@ -35,8 +37,10 @@ class ModelFacts(Struct, frozen=True):
             return None
         prompt = usage.input + usage.cache_read + usage.cache_write
         price = self.above.price if self.above and prompt > self.above.tokens else self.price
-        counts = (usage.input, usage.output, usage.cache_read, usage.cache_write)
-        return sum(count * each for count, each in zip(counts, price, strict=True)) / 1_000_000
+        hour = min(usage.cache_write_1h, usage.cache_write)
+        counts = (usage.input, usage.output, usage.cache_read, usage.cache_write - hour)
+        cost = sum(count * each for count, each in zip(counts, price, strict=True))
+        return (cost + hour * AN_HOUR * price[0]) / 1_000_000
 
 
 class Traits(Struct, frozen=True):
@@ -78,6 +82,8 @@ class ProviderFacts(Struct, frozen=True):
     headers: dict[str, str] = {}
     quirks: tuple[str, ...] = ()
     replay: Literal["never", "tool_turns", "always"] = "tool_turns"
+    key_helper: str = ""
+    """A command of the user's that prints the key."""
     cloud: bool = False
     """Reached by the identity of a cloud account, not by a key."""
     oauth: dict[str, str] = {}
@@ -90,20 +96,24 @@ class Catalog(Struct, frozen=True):
     models: dict[str, ModelFacts]
     traits: tuple[Family, ...] = ()
 
-    def traits_of(self, model: str) -> Traits:
+    def traits_of(self, model: str, provider: str = "") -> Traits:
         """What the first family that knows the name says; nothing is known of a stranger."""
-        if (own := self.facts(model).traits) is not None:
+        if (own := self.facts(model, provider).traits) is not None:
             return own
         name = _plain(model).lower()
         return next((each for each in self.traits if _matches(each, name)), Traits())
 
-    def facts(self, model: str) -> ModelFacts:
-        """Exact name, else without the date behind it; an unknown model gets safe assumptions."""
+    def facts(self, model: str, provider: str = "") -> ModelFacts:
+        """What the user says of a provider's model, else what we know of the name.
+
+        Without the date behind it, if need be; an unknown model gets safe assumptions.
+        """
         name = _plain(model)
-        known = self.models.get(model) or self.models.get(name)
-        if known is None:
-            known = self.models.get(re.sub(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@.*)$", "", name))
-        return known or ModelFacts()
+        bare = re.sub(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@.*)$", "", name)
+        for key in (f"{provider}/{model}", model, name, bare):
+            if (known := self.models.get(key)) is not None:
+                return known
+        return ModelFacts()
 
 
 def _plain(model: str) -> str:

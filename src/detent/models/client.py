@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from detent.models.retry import RetryPolicy, with_fallbacks
 from detent.models.route import Route
 from detent.ports import Clock, DeltaSink
@@ -32,7 +30,8 @@ class HttpModel:
 
     @property
     def window(self) -> int:
-        return self._routes[self._at].bounds.window
+        """The largest there is: a fallback with less says so itself, and then room is made."""
+        return max(route.bounds.window for route in self._routes)
 
     @property
     def max_output(self) -> int:
@@ -42,21 +41,23 @@ class HttpModel:
         if not request.messages:
             raise ModelFailure("invalid_request", "there is no message to send")
         await self._return_home(deltas)
-        if not request.max_output:  # a number, where one is known: timeouts make it smaller
-            request = replace(request, max_output=self.max_output)
 
         def left(at: int) -> None:
             self._at, self._left = at, self._clock.elapsed()
 
-        return await with_fallbacks(
-            request,
-            self._routes,
-            at=self._at,
-            left=left,
-            policy=self._retry,
-            clock=self._clock,
-            deltas=deltas,
-        )
+        try:
+            return await with_fallbacks(
+                request,
+                self._routes,
+                at=self._at,
+                left=left,
+                policy=self._retry,
+                clock=self._clock,
+                deltas=deltas,
+            )
+        except ModelFailure:
+            self._at = 0  # nobody could serve: the next request begins with the first choice
+            raise
 
     async def aclose(self) -> None:
         for route in self._routes:

@@ -1,7 +1,8 @@
 """One HTTP/1.1 connection: a request out, an answer in, with llhttp (httptools) as the parser.
 
-Nothing a server sends can make it hang or grow: the head is bounded, an unread body pauses the
-socket, a packed body is unpacked at the reader's pace, and every early end has a sentence.
+Nothing a server sends can make it grow: the head is bounded, an unread body pauses the socket, a
+packed body is unpacked at the reader's pace. Every early end has a sentence. How long a server may
+be silent is for `watch` to say, and how much an answer may hold for `assemble`.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""HTTP answers that are not 200 → failures that say what to do."""
+"""Errors of servers, as HTTP answers or inside of streams → failures that say what to do."""
 
 import re
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -36,9 +37,27 @@ _BAD_CONTENT = (
     "image_too_large",
     "image too large",
     "too many images",
-    "pdf",
+    "too many pages",
+    "pdf pages",
+    "the pdf specified",
 )
 _SPENT = ("insufficient_quota", "credit balance", "billing_error", "spend limit", "usage limit")
+_NAMES: dict[FailureKind, str] = {
+    "auth": "authentication_error invalid_api_key permission_denied permission_error"
+    " unauthenticated",
+    "invalid_request": "billing_error bio_policy data_residency_mismatch failed_precondition"
+    " insufficient_quota invalid_argument invalid_encrypted_content invalid_prompt"
+    " invalid_request_error misalignment_policy_violation out_of_range usage_limit_reached",
+    "not_found": "model_not_found not_found not_found_error",
+    "overloaded": "overloaded_error server_is_overloaded slow_down unavailable",
+    "prompt_too_long": "context_length_exceeded request_too_large string_above_max_length",
+    "rate_limit": "rate_limit_error rate_limit_exceeded resource_exhausted",
+    "server": "api_error cancelled internal server_error",
+    "timeout": "deadline_exceeded timeout_error vector_store_timeout",
+}
+"""What providers call the errors they put into a stream."""
+_STATUS = re.compile(r"[45]\d\d", re.ASCII)
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
 
 def failure_from_http(status: int, headers: Mapping[str, str], body: bytes) -> ModelFailure:
@@ -51,30 +70,16 @@ def failure_from_http(status: int, headers: Mapping[str, str], body: bytes) -> M
     )
 
 
-def _wait_wanted(headers: Mapping[str, str], body: bytes) -> float | None:
-    """In a header as a rule; Gemini says it in the body: `"retryDelay": "13.5s"`."""
-    if value := headers.get("retry-after", ""):
-        return retry_after(value, _server_time(headers))
-    said = re.search(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"', body)
-    return float(said[1]) if said else None
-
-
-def not_a_stream(content_type: str) -> ModelFailure:
-    """Status 200, and not one event: a web page, a proxy's greeting, or nothing at all."""
-    what = f" but {content_type.partition(';')[0]}" if content_type else ""
-    if "event-stream" in content_type:
-        return ModelFailure("network", "the stream ended before the answer was complete")
-    return ModelFailure("invalid_response", f"the endpoint sent no event stream{what}")
-
-
 def kind_of(status: int, message: str, headers: Mapping[str, str]) -> FailureKind:
-    text = message.lower()
-    if status == 413 or (status in (400, 422) and is_too_long(text)):
+    if status == 413 or (status in (400, 422) and is_too_long(message)):
         return "prompt_too_long"
-    if status in (400, 422) and is_bad_content(text):
+    if status in (400, 422) and is_bad_content(message):
         return "bad_content"
-    if headers.get("x-should-retry") == "false" or any(mark in text for mark in _SPENT):
-        return "invalid_request" if status not in (401, 403) else "auth"
+    # Who says when to come again does not mean a purse that is empty, whatever the words.
+    waits = status == 429 and "retry-after" in headers
+    is_final = headers.get("x-should-retry") == "false" or (_is_spent(message) and not waits)
+    if is_final and status not in (401, 403, 529):
+        return "invalid_request"
     if headers.get("x-should-retry") == "true" and status not in (401, 403, 429, 529):
         return "server"
     match status:
@@ -88,40 +93,102 @@ def kind_of(status: int, message: str, headers: Mapping[str, str]) -> FailureKin
             return "rate_limit"
         case 529:
             return "overloaded"
-        case 409 | _ if status == 409 or status >= 500:
-            return "server"
         case _:
-            return "invalid_request"
+            return "server" if status == 409 or status >= 500 else "invalid_request"
 
 
-def kind_in_stream(text: str) -> FailureKind:
-    """The kind of an error object inside a stream that had begun with status 200."""
-    if is_too_long(text):
-        return "prompt_too_long"
-    return "overloaded" if "overloaded" in text.lower() else "server"
+def failure_in_stream(error: Any) -> ModelFailure:
+    """An error inside an answer that had begun with status 200, whatever its shape."""
+    fields = _fields(error)
+    names = [str(fields[key]) for key in ("code", "status", "type") if fields.get(key)]
+    said = fields.get("message") or fields.get("detail") or " ".join(names)
+    message = str(said or "the server reported an error")
+    # Gateways put the status there that they could not send any more.
+    status = next((int(name) for name in names if _STATUS.fullmatch(name)), None)
+    return ModelFailure(_kind_told(names, status, message), message, status=status)
+
+
+def _kind_told(names: list[str], status: int | None, message: str) -> FailureKind:
+    """By name, else by status, else by the words."""
+    kind = next((_KINDS[name.lower()] for name in names if name.lower() in _KINDS), None)
+    if kind is None and status is not None:
+        return kind_of(status, message, {})
+    text = " ".join((*names, message))
+    if kind in (None, "invalid_request", "server"):
+        if is_too_long(text):
+            return "prompt_too_long"
+        if is_bad_content(text) or any("image" in name for name in names):
+            return "bad_content"
+    if kind is None and _is_spent(text):
+        return "invalid_request"
+    return kind or ("overloaded" if "overloaded" in text.lower() else "server")
+
+
+def not_a_stream(content_type: str, body: bytes) -> ModelFailure:
+    """Status 200, and not one event: an error, a web page, a proxy's greeting, or nothing."""
+    if (error := _error_in(body)) is not None:
+        return failure_in_stream(error)
+    what = f" but {content_type.partition(';')[0]}" if content_type else ""
+    if "event-stream" in content_type:
+        return ModelFailure("network", "the stream ended before the answer was complete")
+    return ModelFailure("invalid_response", f"the endpoint sent no event stream{what}")
 
 
 def is_too_long(text: str) -> bool:
-    return any(mark in text.lower() for mark in _TOO_LONG)
+    return _has(text, _TOO_LONG)
 
 
 def is_bad_content(text: str) -> bool:
     """A picture or document that the provider does not take, whatever else is asked of it."""
-    return any(mark in text.lower() for mark in _BAD_CONTENT)
+    return _has(text, _BAD_CONTENT)
+
+
+def _is_spent(text: str) -> bool:
+    return _has(text, _SPENT)
+
+
+def _has(text: str, marks: tuple[str, ...]) -> bool:
+    lowered = text.lower()
+    return any(mark in lowered for mark in marks)
 
 
 def error_text(body: bytes) -> str:
-    """The human part of an error body, in any of the shapes servers use."""
+    """The human part of an error body, in any of the shapes servers use.
+
+    As long as it is: only who knows our secrets may cut it, for half of one is not found.
+    """
     try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return " ".join(body.decode(errors="replace").split())[:500]
-    error = (value.get("error") or value) if isinstance(value, dict) else value
-    if isinstance(error, dict):
-        text = str(error.get("message") or error.get("detail") or error.get("type") or "")
-        code = error.get("code")
-        return f"{text} ({code})" if isinstance(code, str) and code not in text else text
-    return str(error)[:500]
+        fields = _fields(msgspec.json.decode(body))
+    except (ValueError, RecursionError):
+        return " ".join(body.decode(errors="replace").split())
+    text = str(fields.get("message") or fields.get("detail") or fields.get("type") or "")
+    code = fields.get("code")
+    return f"{text} ({code})" if isinstance(code, str) and code not in text else text
+
+
+def _error_in(body: bytes) -> Any:
+    """The error that a body is about; None if it is about anything else."""
+    try:
+        value = msgspec.json.decode(body, type=dict[str, Any])
+    except (ValueError, RecursionError):
+        return None
+    said = value.get("message") or value.get("detail")
+    return value if value.get("error") or isinstance(said, str) else None
+
+
+def _fields(error: Any) -> dict[str, Any]:
+    """An error may be wrapped in others, and may be nothing but its message."""
+    while isinstance(error, dict) and error.get("error"):
+        error = error["error"]
+    return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _wait_wanted(headers: Mapping[str, str], body: bytes) -> float | None:
+    """In a header as a rule; Gemini says it in the body: `"retryDelay": "13.5s"`."""
+    if value := headers.get("retry-after", ""):
+        return retry_after(value, _server_time(headers))
+    said = re.search(rb'"retryDelay":\s*"(\d+(?:\.\d+)?)s"', body)
+    return float(said[1]) if said else None
 
 
 def _server_time(headers: Mapping[str, str]) -> float:
@@ -130,7 +197,7 @@ def _server_time(headers: Mapping[str, str]) -> float:
         from email.utils import parsedate_to_datetime
 
         return parsedate_to_datetime(headers["date"]).timestamp()
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return time.time()
 
 
@@ -145,5 +212,5 @@ def retry_after(value: str, now: float) -> float | None:
 
         try:
             return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None

@@ -1,7 +1,7 @@
 """A token from an OAuth token endpoint: by a refresh token, or as a client of its own."""
 
-from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from detent.models.credentials import Renewed, Secret, Token, redact
 from detent.models.transport import Answer, ConnectionCut, Transport, parse_target
-from detent.types.errors import BadInput, ModelFailure
+from detent.types.errors import BadInput, FailureKind, ModelFailure
 
 
 class Grant(Struct, frozen=True):
@@ -30,25 +30,52 @@ class _Tokens(Struct):
 _decode = msgspec.json.Decoder(_Tokens).decode
 
 
-def oauth(
-    grant: Grant,
-    transport: Transport,
-    store: Callable[[Secret], None] = lambda refresh_token: None,
-) -> Renewed:
-    """`store` learns each new refresh token: the old one may be worth nothing from then on."""
+class Keeper(Protocol):
+    """Who remembers the refresh token, for this process and for others."""
+
+    def alone(self) -> AbstractAsyncContextManager[None]:
+        """Nobody else asks meanwhile: of two who ask with the same token one may be refused."""
+
+    def latest(self) -> Secret: ...
+
+    def keep(self, refresh_token: Secret) -> None:
+        """The one before may be worth nothing from now on."""
+
+
+class Memory:
+    """A keeper for as long as the process lives."""
+
+    def __init__(self, refresh_token: Secret) -> None:
+        self._token = refresh_token
+
+    def alone(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    def latest(self) -> Secret:
+        return self._token
+
+    def keep(self, refresh_token: Secret) -> None:
+        self._token = refresh_token
+
+
+def oauth(grant: Grant, transport: Transport, keeper: Keeper | None = None) -> Renewed:
+    """The transport is ours from now on: it is closed after each question, for they are rare."""
     _check(grant)
-    current = grant.refresh_token
+    kept = keeper or Memory(grant.refresh_token)
 
     async def fetch() -> Token:
-        nonlocal current
-        answer = await _ask(grant, current, transport)
-        tokens = _read(answer, grant, current)
-        if tokens.refresh_token and tokens.refresh_token != current.reveal():
-            current = Secret(tokens.refresh_token)
-            store(current)
+        async with kept.alone():
+            current = kept.latest()
+            try:
+                answer = await _ask(grant, current, transport)
+            finally:
+                await transport.aclose()
+            tokens = _read(answer, grant, current)
+            if tokens.refresh_token and tokens.refresh_token != current.reveal():
+                kept.keep(Secret(tokens.refresh_token))
         return Token(Secret(tokens.access_token), _seconds(tokens.expires_in))
 
-    return Renewed(fetch)
+    return Renewed(fetch, precious=True)
 
 
 def _check(grant: Grant) -> None:
@@ -76,13 +103,14 @@ async def _ask(grant: Grant, refresh_token: Secret, transport: Transport) -> Ans
         raise ModelFailure("network", f"the token endpoint: {error}") from None
     except TimeoutError:
         raise ModelFailure("timeout", "the token endpoint does not answer") from None
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # some host names cannot even be encoded
         raise ModelFailure("network", f"cannot reach the token endpoint: {error}") from None
 
 
 def _read(answer: Answer, grant: Grant, refresh_token: Secret) -> _Tokens:
-    if answer.status >= 500 or answer.status == 429:
-        raise ModelFailure("server", f"the token endpoint answers {answer.status}")
+    if answer.status >= 500 or answer.status in (408, 429):
+        kind: FailureKind = "rate_limit" if answer.status == 429 else "server"
+        raise ModelFailure(kind, f"the token endpoint answers {answer.status}")
     if answer.status != 200:
         reason = redact(_reason(answer.body), grant.client_secret, refresh_token)
         raise ModelFailure("auth", f"the token endpoint refuses: {reason or answer.status}")

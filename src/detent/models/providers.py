@@ -24,23 +24,27 @@ class Choice(Struct, frozen=True):
     """The header that says who we are; empty where nobody asks or something else must tell."""
 
 
-def choose(wanted: str, environ: Mapping[str, str], known: Catalog, helper: str = "") -> Choice:
-    """`PROVIDER/NAME`, an alias, a bare name, or nothing: then the environment decides.
-
-    `helper` is a program that gives the key, for a provider whose variables do not.
-    """
+def choose(wanted: str, environ: Mapping[str, str], known: Catalog) -> Choice:
+    """`PROVIDER/NAME`, an alias, a bare name, or nothing: then the environment decides."""
     prefix, slash, rest = wanted.partition("/")
     if slash and prefix in known.providers:
-        return _at(prefix, rest, environ, known, helper)
+        return _at(prefix, rest, environ, known)
     wanted = alias(wanted, environ, known)
-    provider = _provider_for(wanted, environ, known, helper)
+    provider = _provider_for(wanted, environ, known)
+    if not provider:
+        raise NoModel(_what_is_wrong(wanted, known) or "no model is configured")
     if slash and not _takes_slashes(known.providers[provider], environ):
         raise BadInput(_no_such_provider(prefix, known))
-    return _at(provider, wanted, environ, known, helper)
+    return _at(provider, wanted, environ, known)
 
 
 def alias(name: str, environ: Mapping[str, str], known: Catalog) -> str:
-    """`sonnet` and its kin; the environment may say which model is meant."""
+    """`sonnet` and its kin; the environment may say which model is meant.
+
+    Others write `opus[1m]` for a long window, `opusplan` and `default`.
+    """
+    name = name.removesuffix("[1m]")
+    name = {"opusplan": "opus", "default": ""}.get(name, name)
     if name not in known.aliases:
         return name
     return environ.get(f"ANTHROPIC_DEFAULT_{name.upper()}_MODEL") or known.aliases[name]
@@ -51,6 +55,19 @@ def _takes_slashes(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
     return facts.names_with_slash or _is_own(facts, environ)
 
 
+def _what_is_wrong(wanted: str, known: Catalog) -> str:
+    """With a name that leads nowhere: was it meant for something else? Empty when nobody knows."""
+    prefix, slash, _ = wanted.partition("/")
+    if slash:
+        return _no_such_provider(prefix, known)
+    if wanted in known.providers:
+        return f"name the model: --model {wanted}/NAME"
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, ("embedded", *known.aliases), n=1, cutoff=0.75)
+    return f"there is no model {wanted}; did you mean {near[0]}?" if near else ""
+
+
 def _no_such_provider(prefix: str, known: Catalog) -> str:
     from difflib import get_close_matches
 
@@ -59,27 +76,45 @@ def _no_such_provider(prefix: str, known: Catalog) -> str:
     return f"there is no provider {prefix}{hint}"
 
 
-def _provider_for(model: str, environ: Mapping[str, str], known: Catalog, helper: str) -> str:
-    """Who is meant by the name, if we can go there; else the first we can go to."""
-    for name, facts in known.providers.items():
-        is_meant = model.startswith(facts.prefixes)
-        if is_meant and (_open_to_us(facts, environ, helper) or _is_own(facts, environ)):
-            return name
-    anthropic = known.providers["anthropic"]
-    if _open_to_us(anthropic, environ, helper):
+def _provider_for(model: str, environ: Mapping[str, str], known: Catalog) -> str:
+    """Who is meant by the name, if we can go there; else the first we can go to, if any."""
+    maker = next((name for name, facts in known.providers.items() if _made(model, facts)), "")
+    if maker and (_open_to_us(known.providers[maker], environ) or _own(maker, environ, known)):
+        return maker
+    provider = _first_open(environ, known)
+    if maker and (not provider or not _sells_others(provider, environ, known)):
+        names = " or ".join((*known.providers[maker].key_from, *known.providers[maker].token_from))
+        raise NoModel(f"{model} is a model of {maker}, which needs a key: set {names}")
+    return provider
+
+
+def _made(model: str, facts: ProviderFacts) -> bool:
+    return bool(model) and model.startswith(facts.prefixes)
+
+
+def _own(name: str, environ: Mapping[str, str], known: Catalog) -> bool:
+    return _is_own(known.providers[name], environ)
+
+
+def _sells_others(name: str, environ: Mapping[str, str], known: Catalog) -> bool:
+    """A gateway has models of many makers; a maker at its own address only its own."""
+    facts = known.providers[name]
+    return not facts.prefixes or _is_own(facts, environ)
+
+
+def _first_open(environ: Mapping[str, str], known: Catalog) -> str:
+    if _open_to_us(known.providers["anthropic"], environ):
         return "anthropic"
     if _first(environ, ("OPENAI_API_KEY", "OPENAI_BASE_URL")):
         return "openai"
     for name, facts in known.providers.items():
-        if _open_to_us(facts, environ, "") or (not facts.cloud and _is_local(facts, environ)):
+        if _open_to_us(facts, environ) or (not facts.cloud and _is_local(facts, environ)):
             return name
-    raise NoModel("no model is configured")
+    return ""
 
 
-def _open_to_us(facts: ProviderFacts, environ: Mapping[str, str], helper: str) -> bool:
-    if helper and facts.wire == "anthropic":
-        return True
-    return bool(_first(environ, (*facts.key_from, *facts.token_from)))
+def _open_to_us(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
+    return bool(facts.key_helper or _first(environ, (*facts.key_from, *facts.token_from)))
 
 
 def _is_local(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
@@ -87,19 +122,17 @@ def _is_local(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
     return not facts.key_from and bool(_first(environ, facts.base_url_from))
 
 
-def _at(
-    provider: str, model: str, environ: Mapping[str, str], known: Catalog, helper: str
-) -> Choice:
+def _at(provider: str, model: str, environ: Mapping[str, str], known: Catalog) -> Choice:
     facts = known.providers[provider]
     model = model or _first(environ, facts.model_from) or facts.model
     model = alias(model, environ, known)
     if not model:
         raise BadInput(f"name the model: --model {provider}/NAME")
     secret = _auth(facts, environ)
-    if not secret and _needs_key(facts, environ) and not (helper and facts.wire == "anthropic"):
+    if not secret and _needs_key(facts, environ):
         names = " or ".join((*facts.key_from, *facts.token_from))
         raise NoModel(f"{provider} needs a key: set {names}")
-    traits = known.traits_of(model)
+    traits = known.traits_of(model, provider)
     wire = facts.wire
     if facts.own_wire and traits.wire == facts.own_wire and not _is_own(facts, environ):
         wire = facts.own_wire
@@ -107,8 +140,8 @@ def _at(
         provider,
         model,
         wire,
-        Endpoint(base_url(provider, facts, environ, wire), _headers(facts, environ)),
-        known.facts(model),
+        Endpoint(base_url(provider, facts, environ, wire), _headers(provider, facts, environ)),
+        known.facts(model, provider),
         traits,
         facts,
         secret,
@@ -117,15 +150,20 @@ def _at(
 
 def _needs_key(facts: ProviderFacts, environ: Mapping[str, str]) -> bool:
     """Not a server on this machine, nor one the user named by address: they may ask for none."""
-    if facts.oauth or _is_own(facts, environ) or facts.base_url.startswith("http://127."):
+    if facts.oauth or facts.key_helper or _is_own(facts, environ):
+        return False
+    if facts.base_url_from and facts.base_url.startswith("http://127."):
         return False
     return bool(facts.key_from or facts.token_from)
 
 
-def _headers(facts: ProviderFacts, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The provider's own, and for the Anthropic wire those the environment adds."""
-    headers = dict(facts.headers)
-    if facts.wire == "anthropic":
+def _headers(
+    provider: str, facts: ProviderFacts, environ: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """The provider's own, and those the environment adds for one of them."""
+    headers = {"anthropic-version": "2023-06-01"} if facts.wire == "anthropic" else {}
+    headers |= facts.headers
+    if provider == "anthropic":
         for line in environ.get("ANTHROPIC_CUSTOM_HEADERS", "").splitlines():
             name, colon, value = line.partition(":")
             if colon and name.strip():

@@ -6,7 +6,6 @@ For https the proxy sees a host name and a port, and never the request: neither 
 import asyncio
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from detent.models.exchange import MOST_HEAD, Exchange
@@ -91,26 +90,31 @@ class _Connecting(asyncio.Protocol):
             self.answer.set_exception(exc or ConnectionError("the proxy closed the connection"))
 
 
-async def connect_through(proxy: str, origin: Origin, tls: Any) -> Exchange:
-    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    host, port = _address(parts)
+async def connect_through(proxy: str) -> Exchange:
+    """For plain http: the proxy reads the request and hands it on."""
+    parts = _parsed(proxy)
     loop = asyncio.get_running_loop()
-    if tls is None:
-        _, forwarded = await loop.create_connection(Forwarded, host, port)
-        forwarded.credentials = _credentials(parts)
-        return forwarded
-    plain, connecting = await loop.create_connection(_Connecting, host, port)
+    _, forwarded = await loop.create_connection(Forwarded, *_address(parts))
+    forwarded.credentials = _credentials(parts)
+    return forwarded
+
+
+async def tunnel(proxy: str, origin: Origin) -> asyncio.Transport:
+    """A way to the origin on which the proxy hands on bytes it cannot read."""
+    parts = _parsed(proxy)
+    loop = asyncio.get_running_loop()
+    plain, connecting = await loop.create_connection(_Connecting, *_address(parts))
     try:
         plain.write(_connect_head(origin, _credentials(parts)))
         _check(await connecting.answer)
-        exchange = Exchange()
-        secure = await loop.start_tls(plain, exchange, tls, server_hostname=origin.host)
     except BaseException:
         plain.abort()
         raise
-    assert secure is not None
-    exchange.connection_made(secure)
-    return exchange
+    return plain
+
+
+def _parsed(proxy: str) -> SplitResult:
+    return urlsplit(proxy if "://" in proxy else f"http://{proxy}")
 
 
 def _address(parts: SplitResult) -> tuple[str, int]:
@@ -121,7 +125,7 @@ def _address(parts: SplitResult) -> tuple[str, int]:
             f"the proxy speaks {parts.scheme}, which is not supported: name an http:// proxy",
         )
     try:
-        host, port = parts.hostname, parts.port or 8080
+        host, port = parts.hostname, parts.port or 80
     except ValueError:
         host, port = None, 0
     if not host:

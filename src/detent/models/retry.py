@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from detent.ports import Clock, DeltaSink
 from detent.types.errors import FailureKind, ModelFailure
-from detent.types.events import Delta, Discarded, Notice, Retrying, Switched
+from detent.types.events import Begun, Delta, Discarded, Notice, Retrying, Switched
 from detent.types.messages import Reply, Request
 
 _PASSING: frozenset[FailureKind] = frozenset(
@@ -31,6 +32,10 @@ class Reachable(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def first_output(self) -> int:
+        """What an answer may have where nobody says more; 0 leaves it to the server."""
+
     async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply: ...
     async def refresh(self) -> bool: ...
 
@@ -45,18 +50,23 @@ async def with_fallbacks(
     clock: Clock,
     deltas: DeltaSink,
 ) -> Reply:
-    """Routes in order, from `at` on; `left` learns when one was given up for the next."""
+    """Routes in order, from `at` on; `left` learns when one was given up for the next.
+
+    The output limit was meant for the first of them: each other has its own.
+    """
     while True:
         route, has_next = routes[at], at + 1 < len(routes)
+        limited = replace(request, max_output=request.max_output or route.first_output)
         try:
             return await persist(
-                route, request, policy=policy, clock=clock, deltas=deltas, hurried=has_next
+                route, limited, policy=policy, clock=clock, deltas=deltas, hurried=has_next
             )
         except ModelFailure as failure:
             if not has_next or not (failure.exhausted or failure.kind == "overloaded"):
                 raise
             at += 1
             left(at)
+            request = replace(request, max_output=0)
             await _tell_switch(route.name, routes[at].name, failure, deltas)
 
 
@@ -88,8 +98,11 @@ async def persist(
                 await deltas(Discarded(failure.message))
             if failure.kind == "auth" and failure.status and not refreshed:
                 refreshed = True
-                if await route.refresh():
-                    continue
+                try:
+                    if await route.refresh():
+                        continue
+                except ModelFailure as other:  # as good or bad as any other failed attempt
+                    failures.append(failure := other)
             if failure.kind == "overloaded" and hurried:
                 raise
             if not _may_retry(failures, policy, waits):
@@ -110,7 +123,7 @@ class Watched:
         self.shown = False
 
     async def __call__(self, delta: Delta) -> None:
-        self.shown = True
+        self.shown = self.shown or not isinstance(delta, Begun)
         await self._deltas(delta)
 
 

@@ -5,7 +5,7 @@ import asyncio
 from msgspec import Struct
 
 from detent.models.assemble import Assembler
-from detent.models.credentials import Credentials
+from detent.models.credentials import Credentials, redact, secrets_in
 from detent.models.failures import failure_from_http, not_a_stream
 from detent.models.protocols.wire import Endpoint, Splitter, Wire
 from detent.models.sse import EventSplitter
@@ -13,16 +13,23 @@ from detent.models.transport import ConnectionCut, Exchange, Transport
 from detent.models.watch import Timers, Watch
 from detent.ports import DeltaSink
 from detent.types.errors import ModelFailure
+from detent.types.events import Begun
 from detent.types.messages import Reply, Request
+from detent.types.version import VERSION
 
 SETTLE = 0.2
 MOST_ERROR_TEXT = 1_000_000
+MOST_SAID = 500
+"""Characters of a failure that a user is told."""
+_HEADERS = {"content-type": "application/json", "user-agent": f"detent/{VERSION}"}
 
 
 class Bounds(Struct, frozen=True):
     window: int = 128_000
     max_output: int = 0
     """0 is unknown."""
+    first_output: int = 0
+    """What an answer may have where nobody says more; 0 leaves it to the server."""
 
 
 class Route:
@@ -46,12 +53,20 @@ class Route:
         self._transport = transport
         self._timers = timers
         self._url = endpoint.base_url.rstrip("/") + wire.path(name)
-        self._headers = {"content-type": "application/json", **dict(endpoint.headers)}
+        # A wire that frames its events in its own way does not want them in the usual one.
+        accept = {} if hasattr(wire, "splitter") else {"accept": "text/event-stream"}
+        given = {name.lower(): value for name, value in endpoint.headers}
+        self._headers = {**_HEADERS, **accept, **given}
+
+    @property
+    def first_output(self) -> int:
+        return self.bounds.first_output
 
     async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply:
         most = self.bounds.max_output
-        wanted = min(max_output or most, most) if most else max_output
-        body = self._wire.body(request, self.name, wanted)
+        limit = min(max_output, most) if most else max_output
+        body = self._wire.body(request, self.name, limit)
+        await deltas(Begun(self.name, self.provider, limit))
         try:
             return await self._exchange(body, deltas)
         except ModelFailure as failure:
@@ -67,12 +82,17 @@ class Route:
             raise
 
     def _complete(self, failure: ModelFailure) -> None:
-        """Without our secrets; and without any key, waiting changes nothing."""
-        failure.message = self._credentials.redact(failure.message)
+        """Without our secrets; and without any key, waiting changes nothing.
+
+        Only then it is cut: half of a key would not be known for one.
+        """
+        message = self._credentials.redact(failure.message)
+        failure.message = redact(message, *secrets_in(self._headers))[:MOST_SAID]
         failure.args = (failure.message,)
         failure.exhausted = failure.kind == "auth" and failure.status is None
 
     async def aclose(self) -> None:
+        await self._credentials.aclose()
         await self._transport.aclose()
 
     async def _exchange(self, body: bytes, deltas: DeltaSink) -> Reply:
@@ -109,15 +129,17 @@ class Route:
         self, exchange: Exchange, assembler: Assembler, deltas: DeltaSink, watch: Watch
     ) -> Reply:
         splitter = self._splitter()
-        seen = 0
+        seen, unseen = 0, bytearray()
         while not assembler.ended and (chunk := await exchange.read()):
             seen += self._feed(splitter.feed(chunk), assembler)
+            if not seen and len(unseen) < MOST_ERROR_TEXT:
+                unseen += chunk
             await self._hand_on(assembler, deltas, watch)
         seen += self._feed(splitter.finish(), assembler)
         self._wire.finish(assembler)
         await self._hand_on(assembler, deltas, watch)
         if not seen:
-            raise not_a_stream(exchange.headers.get("content-type", ""))
+            raise not_a_stream(exchange.headers.get("content-type", ""), bytes(unseen))
         await self._settle(exchange)
         return assembler.reply(self.name, self.provider)
 
@@ -128,14 +150,14 @@ class Route:
         return splitter
 
     async def _hand_on(self, assembler: Assembler, deltas: DeltaSink, watch: Watch) -> None:
-        """The reader's pace is not the server's silence."""
-        fresh = assembler.drain()
-        if not fresh:
-            return
-        watch.rest()
+        """The reader's pace is not the server's silence, and neither is content held back."""
+        heard, fresh = assembler.heard(), assembler.drain()
+        if heard:
+            watch.rest()
         for delta in fresh:
             await deltas(delta)
-        watch.go_on()
+        if heard:
+            watch.go_on()
 
     async def _settle(self, exchange: Exchange) -> None:
         """The answer is whole; a server that does not end the message loses its connection."""

@@ -1,9 +1,11 @@
 """TLS: whom we trust, and who we say we are. Loaded only for https."""
 
 import asyncio
+import os
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Mapping
-from typing import Any
+from weakref import WeakValueDictionary
 
 from detent.models.exchange import ConnectionCut, Exchange
 from detent.models.transport import Origin
@@ -13,19 +15,31 @@ BUNDLES = ("DETENT_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CUR
 """Added to what the system trusts; SSL_CERT_FILE and SSL_CERT_DIR replace it, as everywhere."""
 IDENTITIES = ("DETENT_CLIENT", "CLAUDE_CODE_CLIENT")
 """With `_CERT`, `_KEY` and `_KEY_PASSPHRASE` behind them; the first that is set is used."""
-BUFFER = 8 * 1024
-"""asyncio keeps 256 KiB for each TLS connection; a record is never longer than 16 KiB."""
+BUFFER = 4 * 1024
+"""What one read of a connection takes; asyncio's 256 KiB are for files, not for events."""
+
+
+_contexts: WeakValueDictionary[tuple[str | None, ...], ssl.SSLContext] = WeakValueDictionary()
+"""One holds a megabyte of certificates: sessions that trust the same share it while they live."""
 
 
 def client_context(environ: Mapping[str, str]) -> ssl.SSLContext:
     """Raises BadInput when a file that the environment names cannot be used."""
-    context = ssl.create_default_context()
-    _load_own_files(context, environ)
+    own = (f"{who}_{what}" for who in IDENTITIES for what in ("CERT", "KEY", "KEY_PASSPHRASE"))
+    named = (environ.get(name) for name in (*BUNDLES, *own))
+    key = (*named, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    context = _contexts.get(key)
+    if context is None:
+        context = ssl.create_default_context()
+        _load_own_files(context, environ)
+        _contexts[key] = context
     return context
 
 
 def check(environ: Mapping[str, str]) -> None:
     """Raises BadInput like `client_context`, without the 30 ms that the system's store takes."""
+    if (path := environ.get("SSL_CERT_FILE")) and not os.path.isfile(path):
+        raise BadInput(f"SSL_CERT_FILE: there is no file {path}")
     if any(environ.get(name) for name in (*BUNDLES, *(f"{who}_CERT" for who in IDENTITIES))):
         _load_own_files(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), environ)
 
@@ -71,21 +85,40 @@ def _load_identity(context: ssl.SSLContext, who: str, environ: Mapping[str, str]
 
 
 async def connect_securely(origin: Origin, context: ssl.SSLContext, proxy: str | None) -> Exchange:
-    loop = asyncio.get_running_loop()
-    try:
-        if proxy is not None:
-            from detent.models.proxy import connect_through
+    if proxy is not None:
+        from detent.models.proxy import tunnel
 
-            exchange = await connect_through(proxy, origin, context)
-        else:
-            _, exchange = await loop.create_connection(
-                Exchange, origin.host, origin.port, ssl=context
-            )
-    except ssl.SSLCertVerificationError as error:
-        raise _distrust(origin, error) from None
-    except ssl.SSLError as error:
-        raise explained(error) from None
-    _save_memory(exchange)
+        plain = await tunnel(proxy, origin)
+    else:
+        loop = asyncio.get_running_loop()
+        plain, _ = await loop.create_connection(asyncio.Protocol, origin.host, origin.port)
+    try:
+        return await _secured(plain, origin.host, context)
+    except BaseException as error:
+        plain.abort()
+        if isinstance(error, ssl.SSLCertVerificationError):
+            raise _distrust(origin, error) from None
+        if isinstance(error, ssl.SSLError):
+            raise explained(error) from None
+        raise
+
+
+class _Small(SSLProtocol):
+    """asyncio has no setting for its buffer. A thousand open streams would hold 256 MB in buffers
+    that are never full, and leave holes of that size in the heap if they were made smaller later.
+    """
+
+    max_size = BUFFER
+
+
+async def _secured(plain: asyncio.Transport, host: str, context: ssl.SSLContext) -> Exchange:
+    """What `loop.start_tls` does, with a buffer of our size."""
+    loop = asyncio.get_running_loop()
+    exchange, is_secure = Exchange(), loop.create_future()
+    inner = _Small(loop, exchange, context, is_secure, server_hostname=host)
+    plain.set_protocol(inner)
+    inner.connection_made(plain)
+    await is_secure
     return exchange
 
 
@@ -110,16 +143,3 @@ def explained(error: Exception) -> Exception:
             "invalid_request", "the endpoint does not speak TLS: is it http instead of https?"
         )
     return ConnectionCut(f"the secure connection broke: {reason}")
-
-
-def _save_memory(exchange: Exchange) -> None:
-    """A thousand open streams would hold 256 MB in buffers that are never full.
-
-    asyncio has no setting for it, so we reach into the connection; where it is built differently,
-    nothing happens.
-    """
-    inner: Any = getattr(exchange.transport, "_ssl_protocol", None)
-    if len(getattr(inner, "_ssl_buffer", b"")) > BUFFER and hasattr(inner, "_ssl_buffer_view"):
-        inner.max_size = BUFFER
-        inner._ssl_buffer = bytearray(BUFFER)
-        inner._ssl_buffer_view = memoryview(inner._ssl_buffer)

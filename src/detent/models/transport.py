@@ -7,6 +7,7 @@ Kept small on purpose: GET and POST, keep-alive, TLS, HTTP proxies, unix sockets
 import asyncio
 import os
 from collections.abc import Mapping
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import Any
 
 import httptools
@@ -46,8 +47,17 @@ class Origin(Struct, frozen=True):
     @property
     def is_here(self) -> bool:
         """On this machine: no proxy is asked, and plain http is private."""
-        here = self.host in ("localhost", "::1") or self.host.startswith("127.")
-        return here or self.scheme == SOCKET
+        return self.scheme == SOCKET or self.host.lower() == "localhost" or _is_loopback(self.host)
+
+
+def _is_loopback(host: str) -> bool:
+    """Only for addresses: a name may begin with `127.` and be anywhere."""
+    try:
+        if ":" in host:
+            return inet_pton(AF_INET6, host) == bytes(15) + b"\x01"
+        return inet_pton(AF_INET, host)[0] == 127
+    except (OSError, UnicodeError):
+        return False
 
 
 class Target(Struct, frozen=True):
@@ -199,7 +209,7 @@ class Transport:
         if origin.scheme != "https":
             from detent.models.proxy import connect_through
 
-            return await connect_through(proxy or "", origin, None)
+            return await connect_through(proxy or "")
         from detent.models.tls import connect_securely
 
         return await connect_securely(origin, self._tls_context(), proxy)

@@ -6,8 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from detent.app.places import detent_home
-from detent.models.catalog import catalog
+from detent.app.config import load_sources, merge
+from detent.app.models import known_models
+from detent.app.places import detent_home, user_home
 from detent.models.discovery import Found, discover
 from detent.models.embedded.engine import INSTALL, is_installed
 from detent.models.embedded.pull import Progress, PullFailed, pull, remove
@@ -16,9 +17,11 @@ from detent.models.embedded.weights import QWEN, is_present, place_of
 __all__ = [
     "INSTALL",
     "AtHand",
+    "Embedded",
     "Found",
     "Progress",
     "PullFailed",
+    "embedded_state",
     "look_for_models",
     "look_for_servers",
     "pull_embedded",
@@ -30,7 +33,7 @@ Embedded = Literal["ready", "not pulled", "damaged", "extra missing"]
 
 class AtHand(Struct, frozen=True):
     keys: tuple[str, ...]
-    """Names of the variables that are set, never their values."""
+    """Names of the variables that are set, for keys and for addresses; never their values."""
     servers: tuple[Found, ...]
     embedded: Embedded
     title: str = QWEN.title
@@ -62,13 +65,21 @@ def remove_embedded(environ: Mapping[str, str] | None = None) -> int:
 
 
 def _keys(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Of all providers that are known, the user's own included."""
+    home = detent_home(environ)
+    sources = load_sources(os.getcwd(), home, user_home(environ), ("user",), None)
+    known = known_models(merge(sources, trusted=False))
     names = (
         name
-        for facts in catalog().providers.values()
-        for name in (*facts.key_from, *facts.token_from)
+        for facts in known.providers.values()
+        for name in (*facts.key_from, *facts.token_from, *facts.base_url_from)
         if environ.get(name)
     )
     return tuple(dict.fromkeys(names))
+
+
+def embedded_state(environ: Mapping[str, str] | None = None) -> Embedded:
+    return _embedded(os.environ if environ is None else environ)
 
 
 def _embedded(environ: Mapping[str, str]) -> Embedded:

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Self
 
 from detent.app.clock import new_session_id as new_uuid
-from detent.app.models import bounds_of
 from detent.app.options import Options
 from detent.app.recorder import to_nobody
 from detent.app.wire import Engine, assemble
@@ -115,7 +114,8 @@ class Session:
         mine = self._engine.kit.model
         if model == mine.name:
             return mine.window, mine.max_output
-        return bounds_of(model)
+        facts = self._engine.facts(model)
+        return facts.window, facts.max_output
 
     async def send(self, prompt: Prompt) -> AsyncGenerator[Event, None]:
         """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first."""

@@ -49,11 +49,17 @@ def _options() -> argparse.Namespace:
         "OpenAI Responses, Gemini.",
     )
     parser.add_argument("script", metavar="SCRIPT.json")
-    parser.add_argument("--port", type=int, default=0, help="0, the default, takes any free port")
+    parser.add_argument("--port", type=_port, default=0, help="0, the default, takes any free port")
     parser.add_argument("--requests-log", metavar="FILE.jsonl", help="append every request here")
     parser.add_argument("--quiet", action="store_true", help="do not report script problems")
     parser.add_argument("--until-eof", action="store_true", help="stop when stdin ends")
     return parser.parse_args()
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
+    return int(text)
 
 
 async def _serve(plan: Script, options: argparse.Namespace, log: TextIO | None) -> None:

@@ -21,7 +21,7 @@ from detent.testing.script import Reply as ScriptedReply
 from detent.types import content
 from detent.types.codec import encode
 from detent.types.errors import BadInput, FailureKind, ModelFailure
-from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
+from detent.types.events import Begun, CallDelta, CallReady, Delta, Sealed, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Reply, Request
 from detent.types.usage import Usage
 
@@ -50,12 +50,14 @@ class ScriptedModel:
         window: int = 200_000,
         max_output: int = 32_000,
         by_turn: bool = False,
+        repeat_last: bool = False,
     ) -> None:
         self.name = name
         self.window = window
         self.max_output = max_output
         self._replies: Sequence[Spoken | Maker] = replies
         self._by_turn = by_turn
+        self._repeat_last = repeat_last
         self.requests: list[Request] = []
         self.closed = False
 
@@ -69,7 +71,12 @@ class ScriptedModel:
         except ValueError as error:
             raise BadInput(f"{path}: {error}") from None
         replies = [one for one in plan.replies if isinstance(one, ScriptedReply)]
-        return cls(*replies, name="scripted", by_turn=plan.pick == "by_turn")
+        return cls(
+            *replies,
+            name="scripted",
+            by_turn=plan.pick == "by_turn",
+            repeat_last=plan.after == "repeat_last",
+        )
 
     async def stream(self, request: Request, deltas: DeltaSink) -> Reply:
         self.requests.append(request)
@@ -77,6 +84,8 @@ class ScriptedModel:
         await _pause(reply.delay)
         if reply.fault is not None and reply.fault.status is not None:
             raise _failure(reply.fault)
+        model = reply.model or self.name
+        await deltas(Begun(model, "", min(request.max_output or self.max_output, self.max_output)))
         await self._speak(reply, deltas)
         await _pause(reply.tail)
         usage = reply.usage
@@ -84,7 +93,7 @@ class ScriptedModel:
             tuple(block for _, block in self._blocks(reply)),
             reply.stop_reason,
             Usage(usage.input, usage.output, usage.cache_read, usage.cache_write),
-            reply.model or self.name,
+            model,
             f"msg_{len(self.requests)}",
         )
 
@@ -94,6 +103,8 @@ class ScriptedModel:
     def _choose(self, request: Request) -> ScriptedReply:
         said = sum(isinstance(message, Assistant) for message in request.messages)
         number = said if self._by_turn else len(self.requests) - 1
+        if self._repeat_last and self._replies:
+            number = min(number, len(self._replies) - 1)
         if number >= len(self._replies):
             raise ModelFailure("invalid_request", f"the script has no reply {number + 1}")
         given = self._replies[number]
@@ -107,8 +118,8 @@ class ScriptedModel:
                 await _pause(reply.gap)
                 await deltas(delta)
                 sent += 1
-            if isinstance(block, content.Call):
-                await deltas(CallReady(index, block))
+            if behind := _behind(index, block):
+                await deltas(behind)
         _maybe_fail(reply.fault, sent)
 
     def _blocks(self, reply: ScriptedReply) -> list[tuple[Block, content.AssistantBlock]]:
@@ -143,6 +154,19 @@ def _deltas(index: int, scripted: Block, block: content.AssistantBlock) -> list[
             return [CallDelta(index, call_id, name, piece) for piece in scripted.fragments or ("",)]
         case _:
             return []
+
+
+def _behind(index: int, block: content.AssistantBlock) -> Delta | None:
+    """What is told of a block when it is whole."""
+    match block:
+        case content.Call():
+            return CallReady(index, block)
+        case content.Thinking(signature=""):
+            return None
+        case content.Thinking() | content.Redacted() | content.Opaque():
+            return Sealed(index, block)
+        case _:
+            return None
 
 
 def _maybe_fail(fault: Fault | None, sent: int) -> None:

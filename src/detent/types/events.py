@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from detent.types.content import AssistantBlock, Call, UserBlock
+from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Thinking, UserBlock
 from detent.types.effects import Effect
 from detent.types.outcomes import Outcome
 from detent.types.usage import Usage
@@ -151,6 +151,8 @@ class TurnEnded(Durable, frozen=True, kw_only=True):
     """HTTP status of the failed request, if there was one."""
     output: Any = UNSET
     """The final answer as a JSON value, where one of a given schema was asked for."""
+    lost: dict[str, Usage] = {}
+    """What attempts have cost that came to no answer, by model; part of `usage`."""
 
 
 Entry = (
@@ -259,11 +261,30 @@ Signal = (
 Event = Entry | Signal
 
 
+class Begun(Struct, frozen=True, gc=False):
+    """A request goes out: to whom, and how much the answer may have. Not shown to readers."""
+
+    model: str
+    provider: str = ""
+    max_output: int = 0
+    """0 is unknown."""
+
+
 class CallReady(Struct, frozen=True, gc=False):
     """A whole call block has arrived while the message still streams. Not shown to readers."""
 
     index: int
     call: Call
+
+
+class Sealed(Struct, frozen=True, gc=False):
+    """A whole block that only its author can read. Not shown to readers.
+
+    The same index may come again: then the block has become more.
+    """
+
+    index: int
+    block: Thinking | Redacted | Opaque
 
 
 class Counted(Struct, frozen=True, gc=False):
@@ -276,7 +297,9 @@ Delta = (
     TextDelta
     | ThinkingDelta
     | CallDelta
+    | Begun
     | CallReady
+    | Sealed
     | Counted
     | Retrying
     | Discarded

@@ -9,6 +9,8 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    cache_write_1h: int = 0
+    """How many of those written are kept for an hour, which is dearer than a few minutes."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -16,6 +18,7 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
             self.output + other.output,
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
+            self.cache_write_1h + other.cache_write_1h,
         )
 
     @property

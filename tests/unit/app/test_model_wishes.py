@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from detent.app.config import Settings, Source, merge
-from detent.app.models import known_models, lengthened, open_model, prices, timers
+from detent.app.models import known_models, open_model, prices
 from detent.app.options import Options
+from detent.app.wishes import lengthened, timers
 from detent.models.client import HttpModel
 from detent.models.watch import Timers
 from detent.types.errors import BadInput
@@ -134,3 +135,66 @@ def test_where_requests_go_is_not_for_a_project() -> None:
     assert "only you can set them" in project.notices[0]
     mine = settings(providers=HOUSE, apiKeyHelper="ask")
     assert (set(mine.providers), mine.key_helper) == ({"house"}, "ask")
+
+
+def stranger(**values: Any) -> Settings:
+    mine = Source("user", "mine.json", {"maxTurns": 3, "model": "sonnet"}, False)
+    theirs = Source("project", "theirs.json", values, True)
+    return merge([mine, theirs], trusted=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "taken"),
+    [
+        ({"model": "opus"}, True),
+        ({"model": "claude-opus-4-8"}, True),
+        ({"model": "opus[1m]"}, True),
+        ({"model": "openai/gpt-5"}, False),
+        ({"model": "gpt-5"}, False),
+        ({"model": "scripted:evil.json"}, False),
+        ({"fallbackModel": ["haiku", "openrouter/x"]}, False),
+        ({"maxTurns": 2}, True),
+        ({"maxTurns": 50}, False),
+        ({"requestTimeout": 9999}, False),
+        ({"retryDelays": [3600]}, False),
+    ],
+)
+def test_a_project_without_trust_does_not_decide_who_reads_along(
+    values: dict[str, Any], taken: bool
+) -> None:
+    found = stranger(**values)
+    (key,) = values
+    assert any(key in notice for notice in found.notices) is not taken
+    if not taken:
+        assert (found.model, found.max_turns, found.fallback_models) == ("sonnet", 3, ())
+        assert (found.request_timeout, found.retry_delays) == (None, None)
+
+
+def test_effort_that_others_leave_to_the_model() -> None:
+    assert "output_config" not in body(opened(values={"effortLevel": "auto"}))
+
+
+def test_a_fallback_without_a_price_breaks_no_budget_in_silence() -> None:
+    with pytest.raises(BadInput, match="price of mystery"):
+        opened(
+            {"OPENAI_API_KEY": "k"}, max_budget_usd=1.0, fallback_models=("openai-chat/mystery",)
+        )
+
+
+def test_wishes_of_one_provider_are_not_told_to_another() -> None:
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    model = opened(
+        {"OPENAI_API_KEY": "k", "CLAUDE_CODE_EXTRA_BODY": '{"metadata": {}}'},
+        server_tools=(search,),
+        betas=("b",),
+        effort="max",
+        fallback_models=("openai-chat/gpt-4o",),
+    )
+    _home, other = model._routes
+    assert "web_search" in json.dumps(body(model))
+    from detent.types.content import Text
+    from detent.types.messages import Request, User
+
+    sent = other._wire.body(Request((), [User((Text("hi"),))]), other.name, 0)
+    assert set(json.loads(sent)) == {"model", "stream", "stream_options", "messages"}
+    assert "anthropic-beta" not in other._headers

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from detent.app.config import Settings, load_sources, merge
-from detent.app.models import timers
 from detent.app.options import Options
 from detent.app.wire import assemble
+from detent.app.wishes import timers
 from detent.ports import Proposal
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call

@@ -11,26 +11,19 @@ from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
-from detent.models.retry import RetryPolicy, persist
 from detent.ports import Answer, BadArguments, Desk
-from detent.testing import call, fault, reply, say
+from detent.testing import call, reply, say
 from detent.testing.scripted_model import ScriptedModel
 from detent.testing.static_tools import StaticTools
-from detent.types.content import plain_text
 from detent.types.effects import Effect, Writes
 from detent.types.events import (
     Answered,
     Asked,
     CallEnded,
     CallStarted,
-    Event,
     Progress,
-    Reminded,
     Replied,
-    TextDelta,
-    TurnEnded,
 )
-from detent.types.messages import Reply, Request
 from detent.types.outcomes import Cut, Done, Failed, Refused, text_of
 from detent.types.verdicts import Allow
 from kitbench import READS, WRITES, Approving, Bench, BenchTool, bench, check_valid, results
@@ -51,7 +44,7 @@ def outcome_of(b: Bench) -> Any:
 
 def told(b: Bench) -> list[tuple[str, str, bool]]:
     """The results in the last request."""
-    assert isinstance(b.model, ScriptedModel | Retrying)
+    assert isinstance(b.model, ScriptedModel)
     last = b.model.requests[-1]
     check_valid(last.messages)
     return results(last.messages)
@@ -472,156 +465,6 @@ def test_calls_without_an_id_get_one() -> None:
     assert all(ids)
     assert len(set(ids)) == 2
     assert [text for _, text, _ in told(b)] == ["echo 1", "echo 1"], "both ran"
-
-
-# Answers that were lost
-
-
-class Retrying(ScriptedModel):
-    """The script behind the real retry rules."""
-
-    async def stream(self, request: Request, deltas: Any) -> Reply:
-        policy = RetryPolicy(delays=(0.1,) * 2)
-        return await persist(self, request, policy=policy, clock=clock_of[0], deltas=deltas)
-
-    async def attempt(self, request: Any, max_output: int, deltas: Any) -> Reply:
-        return await ScriptedModel.stream(self, request, deltas)
-
-    async def refresh(self) -> bool:
-        return False
-
-
-clock_of: list[Any] = []
-
-
-def lost(*replies: Any, tools: list[BenchTool]) -> Bench:
-    b = Bench(Retrying(*replies), *tools)
-    clock_of[:] = [b.clock]
-    return b
-
-
-CUT = fault(cut_after=21)
-
-
-def test_a_call_of_a_lost_answer_is_adopted_by_the_next() -> None:
-    runs: list[str] = []
-
-    async def count(args: dict[str, Any], desk: Desk) -> str:
-        runs.append(desk.call_id)
-        return "ran"
-
-    # The text behind the call gives it time to run; then the connection is cut.
-    first = reply(call("count", {"n": 1}, id="a"), say(*["."] * 40), fault=CUT)
-    b = lost(first, reply(call("count", {"n": 1}, id="b")), "ok", tools=[BenchTool("count", count)])
-    assert b.run().reason == "end_turn"
-    assert runs == ["a"], "not run again"
-    assert told(b) == [("a", "ran", False)]
-    assert b.of(Reminded) == []
-
-
-def test_a_call_nobody_claims_is_told() -> None:
-    first = reply(call("echo", {"n": 7}, id="a"), say(*["."] * 40), fault=CUT)
-    b = lost(first, "never mind", "ok", tools=[echo(effects=WRITES)])
-    b.run()
-    (note,) = b.of(Reminded)
-    assert note.source == "orphaned call"
-    assert "echo 7" in note.text
-    asyncio.run(b.turn("and?", 2))
-    assert "echo 7" in repr(b.model.requests[-1].messages)  # type: ignore[attr-defined]
-
-
-def test_the_outcome_of_a_lost_call_is_not_taken_for_anothers() -> None:
-    """A server that counts from zero gives the next call the id of the lost one."""
-    first = reply(call("echo", {"n": 1}, id="call_0"), say(*["."] * 40), fault=CUT)
-    b = lost(
-        first,
-        reply("let me think", call("echo", {"n": 2}, id="call_0")),
-        reply(call("echo", {"n": 3}, id="call_0")),
-        "ok",
-        tools=[echo()],
-    )
-    b.run()
-    assert [text for _, text, _ in told(b)] == ["echo 2", "echo 3"]
-
-
-def test_the_outcome_of_a_lost_call_is_not_taken_for_anothers_in_the_next_turn() -> None:
-    first = reply(call("echo", {"n": 1}, id="call_0"), say(*["."] * 40), fault=CUT)
-    b = lost(first, fault(401), reply(call("echo", {"n": 2}, id="call_0")), "ok", tools=[echo()])
-    assert b.run().reason == "api_error"
-    asyncio.run(b.turn("again", 2))
-    assert [text for _, text, _ in told(b)] == ["echo 2"]
-
-
-def test_a_lost_call_that_still_runs_holds_the_next_one_back() -> None:
-    floor = Floor()
-    tool = BenchTool("change", floor.enter, effects=WRITES)
-    first = reply(call("change", n=1), say(*["."] * 40), fault=CUT)
-    b = lost(first, reply(call("change", n=2)), "ok", tools=[tool])
-
-    async def main() -> None:
-        turn = asyncio.create_task(b.turn())
-        while len(b.model.requests) < 2:  # type: ignore[attr-defined]
-            await asyncio.sleep(0)
-        await settle()
-        assert floor.inside == [1], "two that change things never run together"
-        floor.gate(1).set()
-        floor.gate(2).set()
-        await turn
-
-    asyncio.run(main())
-    assert floor.most == 1
-    assert [text for _, text, _ in told(b)] == ["result 2"]
-
-
-def test_a_lost_call_ends_with_the_turn_when_every_retry_fails() -> None:
-    floor = Floor()
-    tool = BenchTool("look", floor.enter, effects=READS)
-    first = reply(call("look", n=1), say(*["."] * 40), fault=CUT)
-    b = lost(first, fault(500), fault(500), tools=[tool])
-    assert b.run().reason == "retries_exhausted"
-    assert isinstance(outcome_of(b), Cut)
-    assert isinstance(b.log.entries[-1], TurnEnded)
-    check_valid(b.conversation.messages())
-
-
-def test_a_cancelled_answer_does_not_hold_the_words_of_a_lost_one() -> None:
-    b = lost(reply(say(*["lost "] * 40), fault=CUT), reply(say("new ", "words")), tools=[])
-
-    async def main() -> None:
-        turn = asyncio.create_task(b.turn())
-
-        def watch(event: Event) -> None:
-            if isinstance(event, TextDelta) and event.text == "new ":
-                turn.cancel()
-
-        b.on_event = watch
-        await asyncio.wait([turn])
-
-    asyncio.run(main())
-    (kept,) = b.of(Replied)
-    assert plain_text(kept.content) == "new "
-
-
-@pytest.mark.parametrize("how", ["fails", "cancelled"])
-def test_a_lost_call_is_told_also_when_the_turn_ends_without_an_answer(how: str) -> None:
-    first = reply(call("echo", {"n": 7}, id="a"), say(*["."] * 40), fault=CUT)
-    b = lost(first, fault(401), "ok", tools=[echo(effects=WRITES)])
-
-    async def main() -> None:
-        turn = asyncio.create_task(b.turn())
-
-        def watch(event: Event) -> None:
-            if how == "cancelled" and type(event).__name__ == "Retrying":
-                turn.cancel()
-
-        b.on_event = watch
-        await asyncio.wait([turn])
-        b.model._replies = ["ok"] * 3  # type: ignore[attr-defined]
-        await b.turn("what now?", 2)
-
-    asyncio.run(main())
-    assert len(b.of(CallEnded)) == 1
-    assert "echo 7" in repr(b.model.requests[-1].messages)  # type: ignore[attr-defined]
 
 
 def test_the_time_of_a_call_is_its_own() -> None:

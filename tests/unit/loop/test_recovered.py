@@ -131,14 +131,15 @@ def test_what_no_provider_takes_is_never_recorded(where: str) -> None:
     assert "QUJD" in recorded, "sound ones stay"
 
 
-def test_a_call_cut_before_its_first_argument_is_not_a_call_without_any() -> None:
+@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded", "refusal", "odd"])
+def test_a_call_cut_before_its_first_argument_is_not_a_call_without_any(stop: str) -> None:
     ran: list[Any] = []
 
     async def wipe(args: dict[str, Any], desk: Desk) -> Done:
         ran.append(args)
         return Done((Text("wiped"),))
 
-    b = bench(reply("Now:", call("wipe"), stop="max_tokens"), "ok", tools=[BenchTool("wipe", wipe)])
+    b = bench(reply("Now:", call("wipe"), stop=stop), "ok", tools=[BenchTool("wipe", wipe)])
     assert b.run().reason == "end_turn"
     assert ran == []
     b = bench(reply("Now:", call("wipe")), "ok", tools=[BenchTool("wipe", wipe)])
@@ -163,6 +164,7 @@ def test_a_lost_attempt_is_paid_for() -> None:
     ended = b.run()
     assert ended.usage == Usage(input=1_010, output=12)
     assert ended.steps[0].usage == Usage(input=10, output=5), "the step is the answer that came"
+    assert ended.lost == {"scripted": Usage(input=1_000, output=7)}
     assert not any(isinstance(event, Counted) for event in b.events)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,10 @@ from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
 from detent.ports import Answer, Desk
 from detent.session.log import FileLog, read_log
-from detent.testing.script import call, fault, reply, say
+from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Text
-from detent.types.events import CallEnded, CallStarted, Discarded, Reminded
+from detent.types.events import CallEnded
 from detent.types.messages import Reply, Request
 from detent.types.outcomes import Done, Failed
 from kitbench import WRITES, Approving, Bench, BenchTool, bench, results
@@ -82,39 +81,6 @@ def test_a_hook_at_the_end_that_says_stop_beats_one_that_says_go_on() -> None:
     assert bench("done", hooks=hooks).run().reason == "end_turn"
 
 
-class LosesItsFirstAnswer(ScriptedModel):
-    """Like the retrying model: the first answer is voided on the way, the second is whole."""
-
-    async def stream(self, request: Request, deltas: Any) -> Reply:
-        if not self.requests:
-            try:
-                await super().stream(request, deltas)
-            except Exception as error:
-                await asyncio.sleep(0)
-                await deltas(Discarded(str(error)))
-        return await super().stream(request, deltas)
-
-
-def test_queued_calls_of_a_voided_answer_never_run() -> None:
-    ran: list[str] = []
-    go = asyncio.Event()
-
-    async def slow(args: dict[str, Any], desk: Desk) -> str:
-        ran.append(args["n"])
-        await go.wait()
-        return "ran"
-
-    cut = fault(cut_after=20)
-    lost = reply(call("act", n="1"), call("act", n="2"), say(*["."] * 30), fault=cut)
-    model = LosesItsFirstAnswer(lost, "plain text instead")
-    b = Bench(model, BenchTool("act", slow, effects=WRITES))
-    b.on_event = lambda event: go.set() if isinstance(event, Discarded) else None
-    assert b.run().reason == "end_turn"
-    assert ran == ["1"], "the second waited behind the first and was dropped with its answer"
-    assert [e.call_id for e in b.of(CallStarted)] == [e.call_id for e in b.of(CallEnded)]
-    assert len(b.of(Reminded)) == 1, "the model is told of the one that ran"
-
-
 def test_a_result_that_cannot_be_recorded_is_a_failed_call() -> None:
     async def broken(args: dict[str, Any], desk: Desk) -> Any:
         return Done((Text("\ud800"),)) if args["n"] == 1 else Done((Text("x"),), {"a": object()})
@@ -150,27 +116,6 @@ def test_the_last_word_runs_no_tools() -> None:
     assert b.run().reason == "budget_exceeded"
     assert ran == ["1"]
     assert len(b.of(CallEnded)) == 2
-
-
-def test_a_lost_call_is_told_once_however_often_its_answer_is_lost() -> None:
-    ran: list[str] = []
-    cut = fault(cut_after=20)
-    lost = reply(call("act", n="1"), say(*["."] * 30), fault=cut)
-
-    class LosesTwo(ScriptedModel):
-        async def stream(self, request: Request, deltas: Any) -> Reply:
-            for _ in range(2):
-                try:
-                    await super().stream(request, deltas)
-                except Exception as error:
-                    await asyncio.sleep(0)
-                    await deltas(Discarded(str(error)))
-            return await super().stream(request, deltas)
-
-    b = Bench(LosesTwo(lost, lost, "plain"), recorder(ran))
-    assert b.run().reason == "end_turn"
-    assert ran == ["1"]
-    assert len(b.of(Reminded)) == 1
 
 
 def test_what_an_interrupted_turn_did_not_hear_is_heard_first_in_the_next() -> None:

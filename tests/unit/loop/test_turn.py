@@ -18,6 +18,7 @@ from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Text, plain_text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
+    Begun,
     CallEnded,
     CallStarted,
     Compacted,
@@ -260,6 +261,44 @@ def test_a_cut_answer_is_asked_for_again_with_more_room() -> None:
     assert [plain_text(e.content) for e in b.of(Replied)] == ["whole"]
     assert len(b.of(Discarded)) == 2, "what was shown is taken back"
     assert ended.reason == "end_turn"
+
+
+def test_a_limit_that_is_hardly_larger_is_not_worth_the_same_question_again() -> None:
+    b = bench(reply("one, ", stop="max_tokens"), "two", max_output=32_768)
+    assert b.run().reason == "end_turn"
+    assert [r.max_output for r in requests(b)] == [32_000, 32_000]
+    assert [e.text for e in b.of(Reminded)] == [CONTINUE]
+
+
+class Fallback(ScriptedModel):
+    """Sends what it can, whatever it was asked for."""
+
+    sends = 64_000
+
+    async def stream(self, request: Request, deltas: Any) -> Reply:
+        reply = await super().stream(request, deltas)
+        await deltas(Begun("fallback", "", self.sends))
+        return reply
+
+
+@pytest.mark.parametrize(
+    ("sends", "limits"), [(64_000, [0, 0]), (0, [0, 0]), (16_000, [0, 32_000])]
+)
+def test_more_room_is_more_than_what_was_really_sent(sends: int, limits: list[int]) -> None:
+    model = Fallback(reply("one, ", stop="max_tokens"), "two", max_output=0)
+    model.sends = sends
+    b = Bench(model)
+    b.on_event = lambda event: setattr(model, "max_output", 64_000)
+    assert b.run().reason == "end_turn"
+    assert [r.max_output for r in requests(b)] == limits
+    assert len(b.of(Reminded)) == (1 if limits[-1] == 0 else 0)
+
+
+def test_cuts_are_counted_anew_after_an_answer_that_was_none() -> None:
+    steps = [(reply(f"{n}", stop="max_tokens"), reply("rest", call("echo", n=n))) for n in range(6)]
+    b = bench(*[one for pair in steps for one in pair], "done", tools=[ECHO], max_output=8_000)
+    assert b.run().reason == "end_turn"
+    assert not b.of(Compacted)
 
 
 def test_the_tokens_of_a_cut_answer_are_counted() -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
 
-from detent.models.assemble import Assembler
+from detent.models.assemble import MOST_CONTENT, Assembler
 from detent.models.protocols.anthropic_messages import AnthropicMessages
-from detent.models.protocols.openai_chat import MOST_PROBED, OpenAIChat
+from detent.models.protocols.openai_chat import OpenAIChat
+from detent.models.protocols.wire import Manner
 from detent.models.sse import MOST_PENDING, EventSplitter, event_data
 from detent.types.content import Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, TextDelta, ThinkingDelta
+from detent.types.events import CallDelta, CallReady, Sealed, TextDelta, ThinkingDelta
 from detent.types.usage import Usage
 
 
@@ -57,9 +59,33 @@ def test_what_is_sealed_is_kept_and_not_shown() -> None:
     one.redacted(0, "xyz")
     one.piece(1, "text", "a")
     one.sign(7, "nobody there")
-    assert one.drain() == [TextDelta(1, "a")]
+    assert one.drain() == [Sealed(0, Redacted("xyz")), TextDelta(1, "a")]
     one.end()
     assert one.reply("m").content == (Redacted("xyz"), Text("a"))
+
+
+def test_signed_thinking_is_told_whole_as_soon_as_it_is_signed() -> None:
+    one = Assembler()
+    one.piece(0, "thinking", "h")
+    one.piece(0, "thinking", "m")
+    assert one.drain() == [ThinkingDelta(0, "hm")]
+    one.sign(0, "sig")
+    assert one.drain() == [Sealed(0, Thinking("hm", "sig"))], "not every wire closes its blocks"
+    one.piece(1, "thinking", "unsigned")
+    one.drain()
+    one.close(1)
+    assert one.drain() == []
+
+
+def test_what_is_signed_last_is_told_at_the_end() -> None:
+    one = Assembler()
+    one.piece(0, "thinking", "hm")
+    one.drain()
+    block = one.find(0)
+    assert block is not None
+    block.signature = "sig"
+    one.end()
+    assert one.drain() == [Sealed(0, Thinking("hm", "sig"))]
 
 
 def test_the_reply_names_the_model_we_asked() -> None:
@@ -106,6 +132,46 @@ def test_text_with_a_stop_for_tools_and_no_tool_is_none() -> None:
     one.end()
     with pytest.raises(ModelFailure, match="named none"):
         one.reply("m")
+
+
+def test_an_answer_without_an_end_is_none() -> None:
+    """Whatever a server sends, and however it cuts it: it must not fill our memory."""
+    one = Assembler()
+    half = "x" * (MOST_CONTENT // 2 - 1000)
+    one.piece(0, "text", half)
+    one.call(1, "", "Write")
+    one.piece(1, "call", half)
+    with pytest.raises(ModelFailure, match="does not end") as caught:
+        one.opaque(2, half)
+    assert caught.value.kind == "invalid_response"
+
+
+def test_empty_pieces_have_an_end_too() -> None:
+    one = Assembler()
+    with pytest.raises(ModelFailure, match="does not end"):
+        for _ in range(MOST_CONTENT):
+            one.piece(0, "text", "")
+
+
+def test_content_is_heard_shown_or_not() -> None:
+    one = Assembler()
+    assert not one.heard()
+    one.usage(Usage(1, 2))
+    one.message_id = "m"
+    assert not one.heard(), "counts are no content"
+    one.piece(0, "thinking", "hm")
+    assert one.heard() and not one.heard()
+    for content in (
+        lambda: one.sign(0, "sig"),
+        lambda: one.redacted(1, "x"),
+        lambda: one.opaque(2, "{}"),
+        lambda: one.call(3, "", "T"),
+        lambda: one.piece(3, "call", ""),
+        lambda: one.close(3),
+        one.hear,
+    ):
+        content()
+        assert one.heard()
 
 
 # Events
@@ -161,7 +227,7 @@ def test_an_error_that_is_null_is_no_error() -> None:
     ("error", "kind", "words"),
     [
         (b'"plain words"', "server", "plain words"),
-        (b'{"message":"rate me","code":429}', "server", "rate me"),
+        (b'{"message":"rate me","code":429}', "rate_limit", "rate me"),
         (b'{"type":"overloaded_error"}', "overloaded", "overloaded_error"),
         (b'{"code":"context_length_exceeded","message":"too much"}', "prompt_too_long", "too much"),
     ],
@@ -184,6 +250,7 @@ def test_an_unreadable_chat_event_is_an_invalid_response(data: bytes) -> None:
     [
         ("stop", "end_turn"),
         ("length", "max_tokens"),
+        ("model_length", "max_tokens"),
         ("content_filter", "refusal"),
         ("novel", "novel"),
     ],
@@ -258,14 +325,49 @@ def test_a_brace_inside_a_text_does_not_end_a_call() -> None:
     assert ready.call.arguments == '{"a":"}}"}'
 
 
-def test_very_long_arguments_wait_for_the_end() -> None:
-    arguments = json.dumps({"text": "x" * MOST_PROBED})
-    call = {"index": 0, "id": "a", "function": {"name": "T", "arguments": arguments}}
-    one, wire = Assembler(), OpenAIChat()
-    wire.read(json.dumps({"choices": [{"delta": {"tool_calls": [call]}}]}).encode(), one)
+def test_a_call_with_many_braces_is_read_in_no_time() -> None:
+    """Every `}` may be the last one; looking at all that came each time would take minutes."""
+    wire, one = OpenAIChat(), Assembler()
+
+    def piece(arguments: str) -> bytes:
+        call = {"index": 0, "id": "a", "function": {"name": "T", "arguments": arguments}}
+        return json.dumps({"choices": [{"delta": {"tool_calls": [call]}}]}).encode()
+
+    wire.read(piece('{"x":"\\"'), one)
+    brace = piece("}")
+    begun = process_time()
+    for _ in range(20_000):
+        wire.read(brace, one)
+    assert process_time() - begun < 2
     assert not [delta for delta in one.drain() if isinstance(delta, CallReady)]
-    wire.read(b'{"choices":[{"finish_reason":"tool_calls"}]}', one)
+    wire.read(piece('"}'), one)
     assert [delta for delta in one.drain() if isinstance(delta, CallReady)]
+
+
+def test_a_piece_finds_its_call_by_its_id_alone() -> None:
+    def piece(arguments: str, **of: Any) -> dict[str, Any]:
+        return {"tool_calls": [{**of, "function": {"name": "T", "arguments": arguments}}]}
+
+    found = deltas(
+        piece('{"x":', index=0, id="a"), piece('{"y":', index=1, id="b"),
+        piece("1}", id="a"), piece("2}", id="b"),
+    ).reply("m").calls  # fmt: skip
+    assert [(call.id, call.arguments) for call in found] == [("a", '{"x":1}'), ("b", '{"y":2}')]
+
+
+def test_a_message_at_the_end_repeats_what_was_streamed() -> None:
+    call = {"id": "a", "function": {"name": "T", "arguments": '{"x":1}'}}
+    whole = {"content": "Hello", "reasoning": "hm", "tool_calls": [call]}
+
+    def answer(*streamed: dict[str, Any]) -> tuple[Any, ...]:
+        last = {"message": whole, "finish_reason": "tool_calls"}
+        chunks = [*({"delta": delta} for delta in streamed), last]
+        return chat(*(json.dumps({"choices": [one]}).encode() for one in chunks)).reply("m").content
+
+    wanted = (Thinking("hm"), Text("Hello"), Call("a", "T", '{"x":1}'))
+    assert answer() == wanted
+    assert answer({"reasoning": "hm"}, {"content": "Hello"}, {"tool_calls": [call]}) == wanted
+    assert answer({"reasoning": "hm"}, {"content": "Hel"}, {"content": "lo"}) == wanted
 
 
 def anthropic(*events: bytes) -> Assembler:
@@ -309,6 +411,35 @@ def test_counts_are_cumulative_and_may_come_in_parts() -> None:
     assert one.reply("m").usage == Usage(10, 8, 3, 4)
 
 
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [("length", "max_tokens"), ("max_output_tokens", "max_tokens"), ("content_filter", "refusal")],
+)
+def test_words_of_other_wires_are_understood_here_too(reason: str, stop: str) -> None:
+    cut = f'{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}'.encode()
+    assert anthropic(TEXT, cut, b'{"type":"message_stop"}').reply("m").stop == stop
+
+
+@pytest.mark.parametrize(
+    ("ttl", "told", "hour"),
+    [
+        ("5m", b"", 0),
+        ("1h", b"", 8),
+        ("5m", b',"cache_creation":{"ephemeral_1h_input_tokens":3}', 3),
+        ("1h", b',"cache_creation":{"ephemeral_5m_input_tokens":8}', 0),
+        ("1h", b',"cache_creation":null', 8),
+    ],
+)
+def test_what_is_kept_for_an_hour_is_counted(ttl: Any, told: bytes, hour: int) -> None:
+    one, wire = Assembler(), AnthropicMessages(Manner(cache_ttl=ttl))
+    usage = b'{"cache_creation_input_tokens":8%b}' % told
+    wire.read(b'{"type":"message_start","message":{"usage":%b}}' % usage, one)
+    wire.read(TEXT, one)
+    wire.read(b'{"type":"message_delta","usage":{"output_tokens":1%b}}' % told, one)
+    wire.read(b'{"type":"message_stop"}', one)
+    assert one.reply("m").usage == Usage(0, 1, 0, 8, hour)
+
+
 def test_counts_do_not_leak_into_the_next_answer() -> None:
     wire = AnthropicMessages()
     for number in (9, None):
@@ -341,6 +472,7 @@ def test_a_whole_input_in_the_first_event_is_taken() -> None:
         ("not_found_error", "x", "not_found"),
         ("invalid_request_error", "x", "invalid_request"),
         ("invalid_request_error", "Prompt is too long", "prompt_too_long"),
+        ("invalid_request_error", "Could not process image", "bad_content"),
         ("novel_error", "x", "server"),
     ],
 )
@@ -408,7 +540,7 @@ def test_a_block_of_a_later_version_is_kept_to_the_byte() -> None:
     begin = f'{{"type":"content_block_start","index":0,"content_block":{raw}}}'
     one = anthropic(begin.encode(), *END)
     assert one.reply("m").content == (Opaque(raw),)
-    assert one.drain() == [], "nothing of it is shown"
+    assert one.drain() == [Sealed(0, Opaque(raw))], "nothing of it is shown"
 
 
 def test_pieces_of_an_opaque_block_add_to_the_fields_of_their_names() -> None:

@@ -8,13 +8,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from detent.models.client import HttpModel
+from detent.models.protocols.wire import Manner
 from detent.models.retry import RetryPolicy
+from detent.models.route import Bounds
 from detent.models.watch import Timers
 from detent.testing import RedactedThink, ScriptedServer, call, fault, reply, say, script, think
 from detent.types.content import Call, Redacted, Text, Thinking, plain_text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
+    Begun,
     CallReady,
     Counted,
     Delta,
@@ -28,7 +33,7 @@ from detent.types.events import (
 from detent.types.messages import Reply, Request, User
 from detent.types.usage import Usage
 from kitbench import FakeClock
-from modelbench import http_model
+from modelbench import http_model, route
 
 HI = Request((), (User((Text("hi"),)),))
 both_wires = pytest.mark.parametrize("wire", ["anthropic", "chat"])
@@ -325,7 +330,8 @@ def test_cancelling_closes_the_connection(wire: str) -> None:
         begun = asyncio.Event()
 
         async def take(delta: Delta) -> None:
-            begun.set()
+            if not isinstance(delta, Begun):
+                begun.set()
 
         task = asyncio.create_task(client.model.stream(HI, take))
         await begun.wait()
@@ -519,6 +525,18 @@ def test_a_failed_attempt_tells_what_it_has_cost(wire: str) -> None:
     talk(wire, script(broken, "fine"), main)
 
 
+@both_wires
+def test_each_attempt_tells_who_is_asked_and_for_how_much(wire: str) -> None:
+    async def main(client: Client) -> None:
+        await client.ask()
+        await client.ask(replace(HI, max_output=100))
+        assert client.of(Begun) == [Begun("m", "house", limit) for limit in (500, 500, 100)]
+        assert client.of(Discarded) == [], "where nothing was shown, nothing is taken back"
+
+    house = Manner(provider="house")
+    talk(wire, script(fault(529), "fine", "fine"), main, max_output=500, manner=house)
+
+
 def test_a_fallback_serves_for_a_while_and_then_the_first_is_asked_again() -> None:
     async def main(client: Client) -> None:
         await client.ask()
@@ -531,3 +549,32 @@ def test_a_fallback_serves_for_a_while_and_then_the_first_is_asked_again() -> No
         assert client.model.name == "m"
 
     talk("anthropic", script(fault(529), "one", "two", "three"), main, fallbacks=("n",))
+
+
+def test_when_nobody_could_serve_the_next_request_begins_with_the_first() -> None:
+    async def main(client: Client) -> None:
+        failure = await fails(client)
+        assert failure.exhausted
+        await client.ask()
+        assert [request.json["model"] for request in client.server.requests] == ["m", "n", "m"]
+
+    plan = script(fault(529), fault(500), "fine")
+    talk("anthropic", plan, main, fallbacks=("n",), retry=RetryPolicy(delays=()))
+
+
+def test_the_largest_window_counts_while_a_fallback_serves() -> None:
+    small = route("http://127.0.0.1:1", name="n")
+    small.bounds = Bounds(window=8_000)
+    model = HttpModel([route("http://127.0.0.1:1"), small], clock=FakeClock())
+    model._at = 1
+    assert (model.name, model.window) == ("n", 128_000)
+
+
+def test_a_fallback_has_a_limit_of_its_own() -> None:
+    async def main(client: Client) -> None:
+        await client.ask(Request((), HI.messages, max_output=32_000))
+        home, other = client.server.requests
+        assert home.json["max_tokens"] == 32_000
+        assert "max_tokens" not in other.json
+
+    talk("chat", script(fault(529), "fine"), main, fallbacks=("n",))

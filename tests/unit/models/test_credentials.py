@@ -6,8 +6,24 @@ import asyncio
 
 import pytest
 
-from detent.models.credentials import Fixed, Renewed, Secret, Token, is_key, redact, worn
+from detent.models.credentials import (
+    Fixed,
+    Renewed,
+    Secret,
+    Token,
+    is_key,
+    redact,
+    secrets_in,
+    worn,
+)
+from detent.models.protocols.anthropic_messages import AnthropicMessages
+from detent.models.protocols.wire import Endpoint
+from detent.models.route import Route
+from detent.models.transport import Transport
+from detent.types.content import Text
 from detent.types.errors import ModelFailure
+from detent.types.messages import Request, User
+from loopback import Peer, Server
 
 URL = "http://model.test/v1"
 
@@ -49,6 +65,40 @@ def test_what_a_server_repeats_is_cleaned() -> None:
     bearer = Fixed({"authorization": "Bearer sk-hidden"})
     assert "hidden" not in bearer.redact(text)
     assert redact("a key is wrong", Secret("a"), Secret("")) == "a key is wrong"
+
+
+def test_secrets_in_headers_of_the_user() -> None:
+    headers = {"X-Api-Key": "sk-hidden", "authorization": "Bearer gw-hidden", "x-team": "core-team"}
+    text = "sk-hidden, gw-hidden of core-team"
+    assert redact(text, *secrets_in(headers)) == "[key], [key] of core-team"
+
+
+def test_a_route_repeats_no_secret_of_its_headers() -> None:
+    async def refuses(peer: Peer) -> None:
+        await peer.request()
+        body = b'{"error": {"message": "invalid token gw-hidden for key sk-hidden"}}'
+        head = f"HTTP/1.1 401 No\r\ncontent-length: {len(body)}\r\n\r\n"
+        await peer.send(head.encode() + body)
+
+    async def ignore(delta: object) -> None:
+        pass
+
+    async def main() -> None:
+        async with Server(refuses) as server:
+            given = (("authorization", "Bearer gw-hidden"),)
+            route = Route(
+                "m",
+                wire=AnthropicMessages(),
+                endpoint=Endpoint(f"http://127.0.0.1:{server.port}", given),
+                credentials=Fixed({"x-api-key": "sk-hidden"}),
+                transport=Transport({}),
+            )
+            with pytest.raises(ModelFailure, match=r"\[key\] for key \[key\]") as caught:
+                await route.attempt(Request((), (User((Text("x"),)),), ()), 9, ignore)
+            assert "hidden" not in caught.value.message
+            await route.aclose()
+
+    asyncio.run(main())
 
 
 def test_fixed_headers_are_added() -> None:
@@ -124,6 +174,53 @@ def test_those_who_come_together_share_one_fetch() -> None:
         assert await asyncio.gather(*tasks[1:]) == ["token-1"] * 4
         assert await refreshing
         assert giver.given == 1
+
+    asyncio.run(main())
+
+
+def test_the_last_who_leaves_ends_the_fetch_unless_it_is_precious() -> None:
+    async def main(precious: bool) -> int:
+        giver = Giver()
+        giver.gate.clear()
+        credentials = Renewed(giver, precious=precious)
+        tasks = [asyncio.create_task(key_of(credentials)) for _ in range(2)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        giver.gate.set()
+        await asyncio.sleep(0.01)
+        return giver.given
+
+    assert asyncio.run(main(precious=False)) == 0
+    assert asyncio.run(main(precious=True)) == 1
+
+
+def test_closing_ends_a_fetch() -> None:
+    async def main() -> None:
+        giver = Giver()
+        giver.gate.clear()
+        credentials = giver.credentials()
+        task = asyncio.create_task(key_of(credentials))
+        await asyncio.sleep(0)
+        await credentials.aclose()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        giver.gate.set()
+        assert await key_of(credentials) == "token-1", "whoever comes later asks anew"
+        await credentials.aclose()
+
+    asyncio.run(main())
+
+
+def test_a_system_error_is_a_failure_of_the_request() -> None:
+    async def broken() -> Token:
+        raise OSError(24, "Too many open files")
+
+    async def main() -> None:
+        with pytest.raises(ModelFailure, match="Too many") as caught:
+            await Renewed(broken).refresh()
+        assert caught.value.kind == "network"
 
     asyncio.run(main())
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 from email.utils import formatdate
+from typing import Any
 
 import pytest
 
-from detent.models.failures import error_text, failure_from_http, kind_in_stream, retry_after
+from detent.models.failures import (
+    error_text,
+    failure_from_http,
+    failure_in_stream,
+    not_a_stream,
+    retry_after,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +61,7 @@ TOO_LONG = [
 def test_a_prompt_that_is_too_long_is_known_by_many_wordings(message: str) -> None:
     body = json.dumps({"error": {"message": message}}).encode()
     assert failure_from_http(400, {}, body).kind == "prompt_too_long"
-    assert kind_in_stream(message) == "prompt_too_long"
+    assert failure_in_stream({"message": message}).kind == "prompt_too_long"
 
 
 def test_a_code_tells_it_too() -> None:
@@ -78,7 +85,32 @@ def test_a_server_fault_that_mentions_the_context_is_a_server_fault() -> None:
 )
 def test_money_that_is_spent_does_not_come_back_by_waiting(message: str) -> None:
     body = json.dumps({"error": {"message": message}}).encode()
-    assert failure_from_http(429, {"retry-after": "1"}, body).kind == "invalid_request"
+    assert failure_from_http(429, {}, body).kind == "invalid_request"
+
+
+def test_a_limit_that_says_when_to_come_again_is_waited_for() -> None:
+    body = b'{"error":{"message":"You have reached your per-minute usage limit, retry shortly"}}'
+    assert failure_from_http(429, {"retry-after": "1"}, body).kind == "rate_limit"
+
+
+def test_overload_is_overload_whatever_else_is_said() -> None:
+    """Another model may answer, even where the same one must not be asked again."""
+    assert failure_from_http(529, {"x-should-retry": "false"}, b"").kind == "overloaded"
+    assert failure_from_http(529, {}, b"usage limit").kind == "overloaded"
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Could not process PDF", "bad_content"),
+        ("messages.0.content.0.pdf: The PDF specified was not valid.", "bad_content"),
+        ("A maximum of 100 PDF pages may be provided.", "bad_content"),
+        ("tools.7.custom.input_schema: extract_pdf: JSON schema is invalid", "invalid_request"),
+    ],
+)
+def test_who_only_mentions_a_document_does_not_refuse_it(message: str, kind: str) -> None:
+    body = json.dumps({"error": {"message": message}}).encode()
+    assert failure_from_http(400, {}, body).kind == kind
 
 
 def test_the_server_may_forbid_a_retry() -> None:
@@ -99,6 +131,7 @@ def test_the_server_may_forbid_a_retry() -> None:
         (formatdate(999_000, usegmt=True), 0.0),
         ("soon", None),
         ("Mon, 99 Foo 2026", None),
+        ("Fri, 31 Dec 9999999999999999999999 23:59:59 GMT", None),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(value: str, seconds: float | None) -> None:
@@ -130,17 +163,61 @@ def test_the_human_part_of_an_error_body(body: bytes, text: str) -> None:
     assert error_text(body) == text
 
 
-def test_a_long_body_is_cut() -> None:
-    assert len(error_text(b"x" * 10_000)) == 500
+def test_a_body_nested_beyond_reason_is_told_as_it_is() -> None:
+    assert error_text(b"[" * 5_000) == "[" * 5_000
 
 
 def test_no_body_says_at_least_the_status() -> None:
     assert failure_from_http(502, {}, b"").message == "HTTP 502"
 
 
-def test_the_kind_of_an_error_inside_a_stream() -> None:
-    assert kind_in_stream("overloaded_error None Overloaded") == "overloaded"
-    assert kind_in_stream("server_error None oops") == "server"
+@pytest.mark.parametrize(
+    ("error", "kind", "status"),
+    [
+        ({"type": "overloaded_error", "message": "Overloaded"}, "overloaded", None),
+        ({"type": "server_error", "code": None, "message": "oops"}, "server", None),
+        ({"error": {"error": {"code": "rate_limit_exceeded"}}}, "rate_limit", None),
+        ({"code": 503, "status": "UNAVAILABLE", "message": "busy"}, "overloaded", 503),
+        ({"code": 401, "message": "No auth"}, "auth", 401),
+        ({"code": 400, "message": "bad request"}, "invalid_request", 400),
+        ({"code": 429, "message": "slow down"}, "rate_limit", 429),
+        ({"code": "529", "message": "later"}, "overloaded", 529),
+        ({"code": 400, "message": "unsupported image"}, "bad_content", 400),
+        ({"type": "invalid_request_error", "message": "image exceeds 5 MB"}, "bad_content", None),
+        ({"code": "unsupported_image_media_type", "message": "no"}, "bad_content", None),
+        ({"status": "INVALID_ARGUMENT", "message": "Unable to process input image."},
+         "bad_content", None),
+        ({"type": "invalid_request_error", "code": "context_length_exceeded"},
+         "prompt_too_long", None),
+        ({"message": "Your credit balance is too low"}, "invalid_request", None),
+        ({"code": 7, "message": "hm"}, "server", None),
+        ("is overloaded", "overloaded", None),
+        ({}, "server", None),
+    ],
+)  # fmt: skip
+def test_an_error_inside_a_stream_has_the_same_kind_on_every_wire(
+    error: Any, kind: str, status: int | None
+) -> None:
+    failure = failure_in_stream(error)
+    assert (failure.kind, failure.status) == (kind, status)
+    assert failure.message
+
+
+def test_an_error_in_the_place_of_a_stream_is_told_in_the_words_of_the_server() -> None:
+    failure = not_a_stream("application/json", b'{"error":{"message":"your plan has expired"}}')
+    assert failure.message == "your plan has expired"
+    body = b'{"type":"error","error":{"type":"authentication_error","message":"who?"}}'
+    assert not_a_stream("application/json", body).kind == "auth"
+    assert not_a_stream("application/json", b'{"detail":"nothing here"}').message == "nothing here"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b'{"message":{"content":"hi"}}', b"[" * 999]
+)
+def test_what_is_no_error_either_is_no_stream(body: bytes) -> None:
+    failure = not_a_stream("application/json; charset=utf-8", body)
+    assert failure.kind == "invalid_response"
+    assert failure.message == "the endpoint sent no event stream but application/json"
 
 
 def test_gemini_says_in_the_body_how_long_to_wait() -> None:
@@ -160,3 +237,8 @@ def test_a_date_is_read_by_the_servers_clock() -> None:
         "retry-after": "Sun, 15 Nov 2020 10:00:07 GMT",
     }
     assert failure_from_http(503, headers, b"").retry_after == 7.0
+
+
+def test_a_date_behind_all_dates_is_none() -> None:
+    headers = {"date": "Fri, 31 Dec 9999999999999999999999 23:59:59 GMT", "retry-after": "1"}
+    assert failure_from_http(503, headers, b"").retry_after == 1.0

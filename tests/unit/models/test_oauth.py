@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from detent.models.credentials import Secret
-from detent.models.oauth import Grant, oauth
+from detent.models.oauth import Grant, Memory, oauth
 from detent.models.transport import Transport
 from detent.types.errors import BadInput, ModelFailure
 from loopback import Peer, Server
@@ -34,25 +34,31 @@ class Endpoint:
             await peer.send(head.encode() + data)
 
 
+class Remembering(Memory):
+    def __init__(self, first: Secret) -> None:
+        super().__init__(first)
+        self.stored: list[str] = []
+
+    def keep(self, refresh_token: Secret) -> None:
+        super().keep(refresh_token)
+        self.stored.append(refresh_token.reveal())
+
+
 def talk(endpoint: Endpoint, times: int = 1, **fields: Any) -> tuple[list[str], list[str]]:
-    stored: list[str] = []
+    keeper = Remembering(fields.get("refresh_token", Secret("")))
 
     async def main() -> list[str]:
         async with Server(endpoint) as server:
-            transport = Transport({})
             grant = Grant(f"http://127.0.0.1:{server.port}/token", **fields)
-            credentials = oauth(grant, transport, lambda token: stored.append(token.reveal()))
+            credentials = oauth(grant, Transport({}), keeper)
             got = []
-            try:
-                for turn in range(times):
-                    if turn:
-                        assert await credentials.refresh()
-                    got.append((await credentials.signed("u", {}, b""))["authorization"])
-            finally:
-                await transport.aclose()
+            for turn in range(times):
+                if turn:
+                    assert await credentials.refresh()
+                got.append((await credentials.signed("u", {}, b""))["authorization"])
             return got
 
-    return asyncio.run(main()), stored
+    return asyncio.run(main()), keeper.stored
 
 
 def test_a_client_that_speaks_for_itself() -> None:
@@ -89,11 +95,9 @@ def test_the_end_of_a_token_is_honoured(expires_in: Any, asked: int) -> None:
 
     async def main() -> None:
         async with Server(endpoint) as server:
-            transport = Transport({})
-            credentials = oauth(Grant(f"http://127.0.0.1:{server.port}/t"), transport)
+            credentials = oauth(Grant(f"http://127.0.0.1:{server.port}/t"), Transport({}))
             for _ in range(2):
                 await credentials.signed("u", {}, b"")
-            await transport.aclose()
 
     asyncio.run(main())
     assert len(endpoint.forms) == asked
@@ -111,7 +115,8 @@ def test_the_end_of_a_token_is_honoured(expires_in: Any, asked: int) -> None:
         (401, b"<html>", "auth", "401"),
         (400, ["rt-secret"], "auth", "400"),
         (503, b"", "server", "503"),
-        (429, b"", "server", "429"),
+        (408, b"", "server", "408"),
+        (429, b"", "rate_limit", "429"),
         (200, {"no": "token"}, "auth", "no access token"),
         (200, b"\xff", "auth", "no access token"),
         (200, {"access_token": "a b"}, "auth", "no key has"),
@@ -135,8 +140,63 @@ def test_nobody_there_is_a_matter_of_the_network() -> None:
     asyncio.run(main())
 
 
+def test_no_connection_is_left_behind() -> None:
+    endpoint = Endpoint((200, {"access_token": "at-1"}))
+
+    async def main() -> None:
+        async with Server(endpoint) as server:
+            credentials = oauth(Grant(f"http://127.0.0.1:{server.port}/t"), Transport({}))
+            assert await credentials.refresh()
+            async with asyncio.timeout(2):
+                await server.gone.wait()
+
+    asyncio.run(main())
+
+
+def test_an_answer_on_its_way_is_taken_though_all_have_left() -> None:
+    """It may carry the only token that is still good."""
+    endpoint = Endpoint((200, {"access_token": "at-1", "refresh_token": "rt-2"}))
+    keeper = Remembering(Secret("rt-1"))
+
+    async def late(peer: Peer) -> None:
+        await asyncio.sleep(0.1)
+        await endpoint(peer)
+
+    async def main(port: int) -> None:
+        grant = Grant(f"http://127.0.0.1:{port}/t", refresh_token=Secret("rt-1"))
+        credentials = oauth(grant, Transport({}), keeper)
+        waiting = asyncio.create_task(credentials.signed("u", {}, b""))
+        await asyncio.sleep(0.02)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        await credentials.aclose()
+
+    async def served() -> None:
+        async with Server(late) as server:
+            await main(server.port)
+
+    asyncio.run(served())
+    assert keeper.stored == ["rt-2"]
+
+
+def test_a_silent_endpoint_does_not_hold_us_when_we_leave() -> None:
+    async def silent(peer: Peer) -> None:
+        await peer.reader.read()
+
+    async def main() -> None:
+        async with Server(silent) as server:
+            credentials = oauth(Grant(f"http://127.0.0.1:{server.port}/t"), Transport({}))
+            waiting = asyncio.create_task(credentials.refresh())
+            await asyncio.sleep(0.02)
+            waiting.cancel()
+            async with asyncio.timeout(2):
+                await credentials.aclose()
+
+    asyncio.run(main())
+
+
 def test_secrets_do_not_travel_in_the_clear() -> None:
-    for url in ("http://login.test/token", "not an address"):
+    for url in ("http://login.test/token", "http://127.login.test/token", "not an address"):
         with pytest.raises(BadInput, match="token endpoint"):
             oauth(Grant(url), Transport({}))
     oauth(Grant("https://login.test/token"), Transport({}))

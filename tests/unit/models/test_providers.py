@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from detent.models.build import Wishes, build_route, manner_of
+from detent.models.build import Wishes, author_of, build_route, manner_of
 from detent.models.catalog import Above, Catalog, Family, ModelFacts, catalog
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.chat_writing import QUIRKS
@@ -246,8 +247,43 @@ def test_betas_are_sent_as_a_header() -> None:
 
 
 def test_a_helper_stands_for_the_key() -> None:
-    choice = choose("", {}, KNOWN, "my-helper")
+    helped = replace(KNOWN.providers["anthropic"], key_helper="my-helper")
+    known = replace(KNOWN, providers={**KNOWN.providers, "anthropic": helped})
+    choice = choose("", {}, known)
     assert (choice.provider, choice.secret) == ("anthropic", ())
+
+
+def test_a_model_of_a_maker_without_a_key_says_so() -> None:
+    with pytest.raises(NoModel, match=r"gpt-5 is a model of openai.*OPENAI_API_KEY"):
+        chosen("gpt-5", **A_KEY)
+    assert chosen("claude-x", **O_URL).provider == "openai", "a server of one's own has anything"
+    assert chosen("claude-x", OPENROUTER_API_KEY="k").provider == "openrouter"
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("opus[1m]", KNOWN.aliases["opus"]),
+        ("opusplan", KNOWN.aliases["opus"]),
+        ("default", SONNET),
+        ("claude-x[1m]", "claude-x"),
+    ],
+)
+def test_names_that_others_use(name: str, model: str) -> None:
+    assert chosen(name, **A_KEY).model == model
+
+
+def test_at_another_address_it_is_somebody_else_who_answers() -> None:
+    home, away = chosen(**A_KEY), chosen(**A_KEY, **A_URL)
+    assert author_of(home) == "anthropic"
+    assert author_of(away) == "anthropic at http://127.0.0.1:1"
+
+
+def test_what_the_user_says_of_a_model_is_said_of_one_provider() -> None:
+    own = ModelFacts(window=5_000)
+    known = replace(KNOWN, models={**KNOWN.models, f"house/{SONNET}": own})
+    assert known.facts(SONNET, "house") == own
+    assert known.facts(SONNET, "anthropic") == KNOWN.facts(SONNET)
 
 
 def test_the_manner_is_the_providers_and_the_users() -> None:
@@ -255,7 +291,7 @@ def test_the_manner_is_the_providers_and_the_users() -> None:
     manner = manner_of(deepseek, Wishes(effort="high", thinking_budget=5, caching=False))
     assert manner.provider == "deepseek"
     assert "reasoning_back" in manner.quirks
-    assert (manner.effort, manner.thinking_budget, manner.caching) == ("high", 5, False)
+    assert (manner.effort, manner.thinking_budget, manner.caching) == ("", 5, False)
     assert manner_of(deepseek, Wishes()).replay == "tool_turns"
     assert manner_of(deepseek, Wishes(replay="never")).replay == "never"
     gpt = chosen("openai/gpt-5", OPENAI_API_KEY="k")
@@ -279,6 +315,13 @@ def test_every_kind_of_token_has_its_price() -> None:
         0.05 + 0.02 + 0.002 + 0.02
     )
     assert PRICED.cost(Usage()) == 0.0
+
+
+def test_what_is_kept_for_an_hour_costs_twice_its_input() -> None:
+    facts = ModelFacts(price=(2.0, 10.0, 0.2, 2.5))
+    assert facts.cost(Usage(0, 0, 0, 1_000_000, 400_000)) == pytest.approx(0.6 * 2.5 + 0.4 * 4.0)
+    total = Usage(0, 0, 0, 3, 2) + Usage(0, 0, 0, 3, 1)
+    assert (total.cache_write, total.cache_write_1h, total.context) == (6, 3, 6)
 
 
 @pytest.mark.parametrize(
@@ -386,3 +429,45 @@ def test_every_quirk_in_the_catalog_is_known_to_its_wire() -> None:
         assert set(facts.quirks) <= (set(QUIRKS) if facts.wire == "chat" else set()), name
     for family in KNOWN.traits:
         assert set(family.quirks) <= set(QUIRKS)
+
+
+@pytest.mark.parametrize(
+    ("dated", "plain"),
+    [
+        ("claude-sonnet-4-20250514", "claude-sonnet-4-0"),
+        ("claude-opus-4-20250514", "claude-opus-4-0"),
+        ("claude-opus-4@20250514", "claude-opus-4-0"),
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", "claude-sonnet-4-0"),
+        ("anthropic/claude-sonnet-4", "claude-sonnet-4-0"),
+        ("claude-opus-4-1@20250805", "claude-opus-4-1"),
+    ],
+)
+def test_the_first_of_a_generation_is_known_by_its_date(dated: str, plain: str) -> None:
+    assert KNOWN.facts(dated) == KNOWN.facts(plain)
+    assert KNOWN.facts(dated).price is not None
+    assert KNOWN.traits_of(dated).thinks == "budget"
+
+
+def test_every_gemini_has_its_window_and_its_limit() -> None:
+    for name, facts in KNOWN.models.items():
+        if name.startswith("gemini"):
+            assert (facts.window >= 1_000_000, facts.max_output) == (True, 65_536), name
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ("sonnet", "is a model of anthropic, which needs a key: set ANTHROPIC_API_KEY"),
+        ("grok-4", "is a model of xai, which needs a key: set XAI_API_KEY"),
+        ("foo/bar", "there is no provider foo; known are"),
+        ("antropic/x", "did you mean anthropic/"),
+        ("ollama", "name the model: --model ollama/NAME"),
+        ("embeded", "did you mean embedded"),
+        ("", "no model is configured"),
+        ("nonsense-model", "no model is configured"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_told_why(wanted: str, told: str) -> None:
+    with pytest.raises(NoModel) as caught:
+        chosen(wanted)
+    assert told in str(caught.value)

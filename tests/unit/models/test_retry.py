@@ -97,6 +97,7 @@ class Named(NamedTuple):
 
     name: str
     attempts: Attempts
+    first_output: int = 0
 
     async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply:
         return await self.attempts.attempt(self.name, max_output, deltas)
@@ -198,7 +199,7 @@ def test_the_delays_are_the_policys() -> None:
 def test_an_overloaded_model_gives_way_at_once() -> None:
     attempts = Attempts(failure("overloaded", status=529), FINE)
     assert attempts.run(max_output=500, fallbacks=("n", "o")) == FINE
-    assert attempts.tries == [Try("m", 500), Try("n", 500)]
+    assert attempts.tries == [Try("m", 500), Try("n", 0)], "each has its own limit"
     assert attempts.clock.slept == []
     assert attempts.shown == [
         Switched(model="n", reason="m is overloaded"),
@@ -258,6 +259,16 @@ def test_refused_credentials_are_refreshed_once_and_without_a_wait() -> None:
     assert len(attempts.tries) == 2
     assert caught.value.kind == "auth"
     assert attempts.refreshes == 4
+
+
+def test_a_refresh_that_fails_in_passing_is_waited_for_like_any_fault() -> None:
+    class Unlucky(Attempts):
+        async def refresh(self) -> bool:
+            raise failure("server", status=503)
+
+    attempts = Unlucky(failure("auth", status=401), FINE)
+    assert attempts.run() == FINE
+    assert attempts.clock.slept == [0.2]
 
 
 def test_without_newer_credentials_a_refusal_is_final() -> None:

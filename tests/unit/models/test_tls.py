@@ -177,6 +177,12 @@ def test_good_files_pass_the_check(tmp_path: Path) -> None:
     check({"DETENT_CA_BUNDLE": str(tmp_path)})  # a folder of hashed names, as OpenSSL has them
 
 
+def test_those_who_trust_the_same_share_it() -> None:
+    ours = client_context({"DETENT_CA_BUNDLE": AUTHORITY})
+    assert client_context({"DETENT_CA_BUNDLE": AUTHORITY, "OTHER": "x"}) is ours
+    assert client_context({}) is not ours
+
+
 def test_an_open_connection_holds_little_memory() -> None:
     async def main() -> None:
         async with Server(serving, tls=server_side()) as server:

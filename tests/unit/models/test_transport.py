@@ -638,10 +638,31 @@ TEN, SIX = Origin("http", "10.1.2.3", 80), Origin("http", "fd00::1", 80)
         ({"ALL_PROXY": "http://a"}, Origin("http", "localhost", 1), None),
         ({"ALL_PROXY": "http://a"}, Origin("http", "127.9.9.9", 1), None),
         ({"ALL_PROXY": "http://a"}, Origin("http", "::1", 1), None),
+        ({"ALL_PROXY": "http://a"}, Origin("http", "0:0::0:1", 1), None),
+        ({"ALL_PROXY": "http://a"}, Origin("http", "127.evil.example", 1), "http://a"),
+        ({"ALL_PROXY": "http://a"}, Origin("http", "127.1.2.3.example", 1), "http://a"),
+        ({"ALL_PROXY": "http://a"}, Origin("http", "::2", 1), "http://a"),
     ],
 )
 def test_which_proxy(environ: dict[str, str], origin: Origin, proxy: str | None) -> None:
     assert proxy_for(origin, environ) == proxy
+
+
+def test_a_proxy_without_a_port_is_at_that_of_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        asked: list[Any] = []
+
+        async def nobody(make: Any, host: str, port: int) -> Any:
+            asked.append((host, port))
+            raise ConnectionRefusedError
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", nobody)
+        for proxy in ("http://proxy.test", "proxy.test", "http://proxy.test:8080"):
+            with pytest.raises(ConnectionRefusedError):
+                await Transport({"http_proxy": proxy}).post("http://model.test/", {}, b"")
+        assert asked == [("proxy.test", 80), ("proxy.test", 80), ("proxy.test", 8080)]
+
+    run(main)
 
 
 def test_plain_http_goes_to_the_proxy_with_the_whole_address() -> None:

@@ -87,7 +87,6 @@ def test_commas_and_blanks_in_parentheses_do_not_split(given: str, rules: tuple[
         (["-r", UUID, "go on"], UUID, ("go on",)),
         (["-r", "go on"], "", ("go on",)),
         (["--resume", "-p", "go"], "", ("go",)),
-        (["--resume", "", "go"], "", ("go",)),
     ],
 )
 def test_an_optional_value(argv: list[str], value: str, words: tuple[str, ...]) -> None:
@@ -283,3 +282,15 @@ def test_a_prompt_file_is_read(tmp_path: Any) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput, match="not UTF-8"):
         options_from(parse(["--append-system-prompt-file", str(path)]))
+
+
+@pytest.mark.parametrize("argv", [["--resume", "", "go"], ["-r", ""], ["--resume="]])
+def test_an_empty_value_is_not_a_value_left_out(argv: list[str]) -> None:
+    with pytest.raises(BadInput, match="empty"):
+        parse(argv)
+
+
+@pytest.mark.parametrize("name", ["--json-schema", "--settings"])
+def test_an_empty_object_or_file_is_none(name: str) -> None:
+    with pytest.raises(BadInput, match=f"{name} was given an empty value"):
+        options_from(parse([name, ""]))

@@ -8,12 +8,13 @@ from typing import Any, get_args
 
 import pytest
 
+from detent.surfaces.headless.activity import tell_activity, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.framed import prompt_from
 from detent.surfaces.headless.frames import LONGEST_LINE, Frames, frame_line
 from detent.surfaces.headless.partials import Partials
 from detent.surfaces.headless.result import Ledger, failed_result, input_object
-from detent.surfaces.headless.text import HOLD_CHARACTERS, TextWriter
+from detent.surfaces.headless.text import TextWriter
 from detent.types.content import Call, Document, Image, Opaque, Redacted, Text, Thinking
 from detent.types.effects import Reads, Runs, Writes
 from detent.types.events import (
@@ -156,6 +157,19 @@ def test_an_interrupt_during_a_call_is_told_apart() -> None:
 def test_an_unknown_price_is_never_free_of_charge_silently() -> None:
     result = result_of(replied(), ended("end_turn", step()), price=lambda model, usage: None)
     assert result["total_cost_usd"] == 0 and result["cost_unknown"] is True
+
+
+def test_what_came_to_no_answer_is_part_of_the_bill() -> None:
+    def price(model: str, usage: Usage) -> float | None:
+        return {"m": 1.0, "other": 2.0}.get(model)
+
+    lost = {"m": Usage(100, 1), "other": Usage(7)}
+    result = result_of(replied(), ended("end_turn", step(), lost=lost), price=price)
+    assert result["total_cost_usd"] == result["budget"]["used"]["usd"] == 4.0
+    used = {model: used["inputTokens"] for model, used in result["modelUsage"].items()}
+    assert used == {"m": 110, "other": 7}
+    result = result_of(ended("retries_exhausted", lost={"free": Usage(7)}), price=price)
+    assert result["cost_unknown"] is True
 
 
 def test_denials_name_tool_input_and_reason() -> None:
@@ -392,36 +406,65 @@ def printed(*events: Event, terminal: bool = False) -> str:
 
 
 def test_the_answer_ends_with_exactly_one_newline() -> None:
-    assert printed(TextDelta(0, "hi"), replied(Text("hi")), ended()) == "hi\n"
-    assert printed(TextDelta(0, "hi\n"), replied(), ended()) == "hi\n"
+    for terminal in (False, True):
+        for text in ("hi", "hi\n"):
+            events = TextDelta(0, text), replied(Text(text)), ended()
+            assert printed(*events, terminal=terminal) == "hi\n"
     assert printed(replied(), ended()) == ""
 
 
 def test_talk_before_a_call_is_no_answer_in_a_pipe() -> None:
     events = (
         TextDelta(0, "let me look"),
-        CallDelta(1, "c", "T", ""),
-        replied(stop="tool_use"),
+        replied(Text("let me look"), Call("c", "T", "{}"), stop="tool_use"),
         TextDelta(0, "done"),
-        replied(),
+        replied(Text("done")),
         ended(),
     )
     assert printed(*events) == "done\n"
     assert printed(*events, terminal=True) == "let me look\ndone\n"
 
 
-def test_a_long_answer_flows_before_it_is_whole() -> None:
-    long = "x" * HOLD_CHARACTERS
-    assert printed(TextDelta(0, "short")) == ""
-    assert printed(TextDelta(0, long)) == long
-    assert printed(TextDelta(0, "short"), terminal=True) == "short"
+def test_an_answer_flows_on_a_terminal_and_comes_whole_into_a_pipe() -> None:
+    long = "x" * 10_000
+    assert printed(TextDelta(0, long), terminal=True) == long
+    assert printed(TextDelta(0, long)) == ""
+    assert printed(TextDelta(0, long), replied(Text(long))) == long
 
 
 def test_what_was_discarded_is_not_printed_in_a_pipe() -> None:
-    events = (TextDelta(0, "void"), Discarded("lost"), TextDelta(0, "good"), replied(), ended())
+    void = "void" * 1_000
+    events = (
+        TextDelta(0, void),
+        Discarded("lost"),
+        TextDelta(0, "good"),
+        replied(Text("good")),
+        ended(),
+    )
     assert printed(*events) == "good\n"
-    assert printed(*events, terminal=True) == "void\ngood\n"
+    assert printed(*events, terminal=True) == f"{void}\ngood\n"
 
 
 def test_lone_surrogates_do_not_break_the_output() -> None:
-    assert printed(TextDelta(0, "a\udc80b"), replied(), ended()) == "a?b\n"
+    assert printed(replied(Text("a\udc80b")), ended()) == "a?b\n"
+
+
+# what people are told
+
+
+@pytest.mark.parametrize(
+    ("attempt", "delay", "told"),
+    [(1, 0.2, ""), (1, 1.0, "in 1 s"), (2, 0.4, "retry 2/4"), (3, 30.0, "in 30 s")],
+)
+def test_a_wait_that_looks_like_a_hang_is_told(
+    attempt: int, delay: float, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tell_notice(Retrying(attempt, 4, delay, "Overloaded"))
+    said = capsys.readouterr().err
+    assert told in said
+    assert ("Overloaded" in said) == bool(told)
+
+
+def test_retries_are_told_once_when_everything_is(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_activity(Retrying(2, 4, 1.0, "Overloaded"))
+    assert capsys.readouterr().err.count("Overloaded") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -31,6 +32,9 @@ from detent.testing import (
     script,
     think,
 )
+from detent.testing.scripted_model import ScriptedModel
+from detent.types import messages
+from detent.types.content import Text, plain_text
 
 
 def request(body: object) -> Request:
@@ -384,3 +388,18 @@ def test_the_function_named_script_wins_over_the_module_of_that_name() -> None:
 def test_the_server_is_loaded_only_when_asked_for() -> None:
     program = "import detent.testing, sys; assert 'asyncio' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_script_in_process_repeats_its_last_reply_when_it_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text('{"replies": ["again"], "after": "repeat_last"}')
+    model = ScriptedModel.from_file(str(path))
+
+    async def main() -> list[str]:
+        async def ignore(delta: object) -> None:
+            pass
+
+        asked = messages.Request((), [messages.User((Text("x"),))])
+        return [plain_text((await model.stream(asked, ignore)).content) for _ in range(3)]
+
+    assert asyncio.run(main()) == ["again"] * 3

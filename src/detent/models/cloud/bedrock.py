@@ -45,7 +45,20 @@ class BedrockMessages:
 
 
 def region(environ: Mapping[str, str]) -> str:
-    return environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    given = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
+    return given or _region_of_profile(environ) or "us-east-1"
+
+
+def _region_of_profile(environ: Mapping[str, str]) -> str:
+    try:
+        region = _session(environ).get_config_variable("region")
+    except Exception:  # no botocore, or no such profile: who signs will say so
+        return ""
+    return str(region or "")
+
+
+def _session(environ: Mapping[str, str]) -> Any:
+    return import_module("botocore.session").Session(profile=environ.get("AWS_PROFILE") or None)
 
 
 def base_url(environ: Mapping[str, str]) -> str:
@@ -60,14 +73,13 @@ def credentials(environ: Mapping[str, str]) -> Credentials:
     if token := environ.get(BEARER, "").strip():
         return Fixed({"authorization": f"Bearer {token}"})
     try:
-        session = import_module("botocore.session")
+        import_module("botocore.session")
     except ImportError:
         raise NoModel(
             f"bedrock needs {BEARER}, or the login of your AWS account: "
             "pip install 'detent[bedrock]'"
         ) from None
-    profile = environ.get("AWS_PROFILE") or None
-    return Signed(lambda: session.Session(profile=profile), region(environ))
+    return Signed(lambda: _session(environ), region(environ))
 
 
 class Signed:
@@ -90,6 +102,9 @@ class Signed:
 
     def redact(self, text: str) -> str:
         return redact(text, *self._seen)
+
+    async def aclose(self) -> None:
+        pass
 
     def _signed(self, url: str, headers: dict[str, str], body: bytes) -> Mapping[str, str]:
         keys = self._frozen_keys()

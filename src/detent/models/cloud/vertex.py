@@ -46,9 +46,14 @@ def place(environ: Mapping[str, str]) -> Place:
 def base_url(environ: Mapping[str, str]) -> str:
     if given := environ.get("ANTHROPIC_VERTEX_BASE_URL"):
         return given.rstrip("/")
-    region = place(environ).region
-    prefix = "" if region == "global" else f"{region}-"
-    return f"https://{prefix}aiplatform.googleapis.com/v1"
+    match place(environ).region:
+        case "global":
+            host = "aiplatform.googleapis.com"
+        case "us" | "eu" as continent:
+            host = f"aiplatform.{continent}.rep.googleapis.com"
+        case region:
+            host = f"{region}-aiplatform.googleapis.com"
+    return f"https://{host}/v1"
 
 
 class _Vertex:
@@ -107,7 +112,7 @@ def _token(auth: Any, requests: Any) -> Token:
         raise ModelFailure("auth", text) from None
     except auth.exceptions.TransportError:
         raise ModelFailure("network", "Google's token endpoint cannot be reached") from None
-    except auth.exceptions.GoogleAuthError as error:
+    except (auth.exceptions.GoogleAuthError, OSError) as error:
         raise ModelFailure("auth", f"Google refuses a token: {type(error).__name__}") from None
     return Token(Secret(account.token), _seconds_left(account.expiry))
 

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler
-from detent.models.failures import is_too_long
+from detent.models.failures import failure_in_stream
 from detent.models.protocols.caching import cache_mark, system_parts, with_marks
+from detent.models.protocols.stops import stop_of
 from detent.models.protocols.wire import (
     EncodedMessages,
     Manner,
@@ -35,7 +36,6 @@ from detent.types.content import (
     Thinking,
     UserBlock,
 )
-from detent.types.errors import FailureKind, ModelFailure
 from detent.types.messages import Assistant, Message, Request, User
 from detent.types.usage import Usage
 
@@ -46,11 +46,16 @@ LEAST_THINKING = 1_024
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
+class _Written(Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class _Usage(Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: _Written | None = None
 
 
 class _Kind(Struct):
@@ -83,11 +88,6 @@ class _Message(Struct):
     usage: _Usage | None = None
 
 
-class _Error(Struct):
-    type: str = ""
-    message: str = ""
-
-
 class _Event(Struct):
     type: str = ""
     index: int = 0
@@ -95,7 +95,7 @@ class _Event(Struct):
     content_block: Raw = Raw()
     message: _Message | None = None
     usage: _Usage | None = None
-    error: _Error | None = None
+    error: Any = None
 
 
 _event = msgspec.json.Decoder(_Event).decode
@@ -171,13 +171,13 @@ class AnthropicMessages:
             case "message_delta":
                 self._count(event.usage, into)
                 if event.delta is not None and event.delta.stop_reason:
-                    into.stop(event.delta.stop_reason)
+                    into.stop(stop_of(event.delta.stop_reason))
             case "message_stop":
                 for index in list(self._grown):
                     self._stop(index, into)
                 into.end()
             case "error":
-                raise failure_of(event.error or _Error())
+                raise failure_in_stream(event.error or "error")
             case _:
                 pass  # pings, and whatever later versions invent
 
@@ -208,7 +208,7 @@ class AnthropicMessages:
     def _delta(self, index: int, delta: _Delta, into: Assembler) -> None:
         block = into.find(index)
         if block is not None and block.kind == "opaque":
-            self._grow(index, delta)
+            self._grow(index, delta, into)
             return
         match delta.type:
             case "text_delta":
@@ -223,11 +223,12 @@ class AnthropicMessages:
             case _:
                 pass
 
-    def _grow(self, index: int, delta: _Delta) -> None:
+    def _grow(self, index: int, delta: _Delta, into: Assembler) -> None:
         """A piece of an opaque block adds to the field of its name."""
         fields = self._grown.setdefault(index, {})
         for name in _GROWING:
             if piece := getattr(delta, name):
+                into.hear(len(piece))
                 fields.setdefault(name, []).append(piece)
 
     def _stop(self, index: int, into: Assembler) -> None:
@@ -241,31 +242,19 @@ class AnthropicMessages:
         if counts is None:
             return
         old = self._usage
+        written = _or(counts.cache_creation_input_tokens, old.cache_write)
+        # Who does not tell how long it keeps what, keeps it as long as our marks say.
+        hour = written if self._manner.cache_ttl == "1h" else old.cache_write_1h
+        if counts.cache_creation is not None:
+            hour = counts.cache_creation.ephemeral_1h_input_tokens or 0
         self._usage = Usage(
             _or(counts.input_tokens, old.input),
             _or(counts.output_tokens, old.output),
             _or(counts.cache_read_input_tokens, old.cache_read),
-            _or(counts.cache_creation_input_tokens, old.cache_write),
+            written,
+            hour,
         )
         into.usage(self._usage)
-
-
-def failure_of(error: _Error) -> ModelFailure:
-    """An error that came inside a stream which had begun with status 200."""
-    kinds: dict[str, FailureKind] = {
-        "overloaded_error": "overloaded",
-        "rate_limit_error": "rate_limit",
-        "api_error": "server",
-        "timeout_error": "timeout",
-        "authentication_error": "auth",
-        "permission_error": "auth",
-        "not_found_error": "not_found",
-        "invalid_request_error": "invalid_request",
-    }
-    kind = kinds.get(error.type, "server")
-    if kind == "invalid_request" and is_too_long(error.message):
-        kind = "prompt_too_long"
-    return ModelFailure(kind, error.message or error.type or "error")
 
 
 def _or(value: int | None, default: int) -> int:

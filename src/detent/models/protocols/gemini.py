@@ -7,17 +7,19 @@ import msgspec
 from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler, Kind
-from detent.models.failures import is_too_long
+from detent.models.failures import failure_in_stream
+from detent.models.protocols.stops import stop_of
 from detent.models.protocols.wire import (
     EncodedMessages,
     Manner,
+    decoded,
     joined,
     parsed_arguments,
     with_extra,
 )
 from detent.types.codec import arguments_object
 from detent.types.content import Call, Document, Image, Opaque, Result, Text, Thinking
-from detent.types.errors import FailureKind, ModelFailure
+from detent.types.errors import ModelFailure
 from detent.types.messages import Assistant, Message, Request, User
 from detent.types.usage import Usage
 
@@ -62,10 +64,7 @@ class Gemini:
             return
         if self._answer is None or self._answer.into is not into:
             self._answer = _Answer(into)
-        try:
-            self._answer.take(_decode(data))
-        except (ValueError, RecursionError) as error:
-            raise ModelFailure("invalid_response", f"unreadable event: {error}") from None
+        decoded(self._answer.take, data)
 
     def finish(self, into: Assembler) -> None:
         """Nothing but the end of the stream says that there is no more."""
@@ -118,8 +117,24 @@ def _thinking(model: str, manner: Manner) -> dict[str, Any]:
         level = least if none else _LEVELS.get(manner.effort)
         return {**config, "thinkingLevel": level} if level else config
     if manner.thinking_budget is not None:
-        config["thinkingBudget"] = manner.thinking_budget
+        config["thinkingBudget"] = _within(manner.thinking_budget, model)
     return config
+
+
+_BUDGETS = {
+    "gemini-2.5-pro": (128, 128, 32_768),
+    "gemini-2.5-flash-lite": (0, 512, 24_576),
+    "gemini-2.5-flash": (0, 1, 24_576),
+}
+"""What stands for no thinking at all, and the bounds of a budget; others are refused."""
+
+
+def _within(budget: int, model: str) -> int:
+    bare = model.rpartition("/")[2]
+    for name, (none, least, most) in _BUDGETS.items():
+        if bare.startswith(name):
+            return max(least, min(budget, most)) if budget else none
+    return budget
 
 
 def _checks_signatures(model: str) -> bool:
@@ -251,20 +266,13 @@ class _Chunk(Struct, rename="camel"):
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(_Chunk).decode
+_chunk = msgspec.json.Decoder(_Chunk).decode
 _part = msgspec.json.Decoder(_Part).decode
 _fields = msgspec.json.Decoder(dict[str, Raw]).decode
 
 _BARE = {"text", "thought", "thoughtSignature"}
 """A part with other fields, and neither text nor call, is something only its provider knows."""
 
-_STOPS = {"MAX_TOKENS": "max_tokens"} | dict.fromkeys(
-    (
-        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
-        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR"),
-    ),
-    "refusal",
-)
 _SPOILT = {
     "MALFORMED_FUNCTION_CALL": "the model wrote a call that cannot be read",
     "UNEXPECTED_TOOL_CALL": "the model called a tool where none was allowed",
@@ -281,9 +289,10 @@ class _Answer:
         self._count = 0
         self._called = False
 
-    def take(self, chunk: _Chunk) -> None:
+    def take(self, data: bytes) -> None:
+        chunk = _chunk(data)
         if chunk.error:
-            raise failure_of(chunk.error)
+            raise failure_in_stream(chunk.error)
         self.into.message_id = chunk.response_id or self.into.message_id
         if chunk.usage_metadata is not None:
             self.into.usage(_usage(chunk.usage_metadata))
@@ -338,8 +347,8 @@ class _Answer:
     def _finish(self, reason: str, message: str) -> None:
         if reason in _SPOILT:
             raise ModelFailure("invalid_response", message or _SPOILT[reason])
-        done = "tool_use" if self._called else "end_turn"
-        self.into.stop(done if reason == "STOP" else _STOPS.get(reason, reason))
+        stop = stop_of(reason)
+        self.into.stop("tool_use" if stop == "end_turn" and self._called else stop)
 
     def _next(self) -> int:
         self._count += 1
@@ -352,29 +361,3 @@ def _usage(counts: _Usage) -> Usage:
     prompt = (counts.prompt_token_count or 0) + (counts.tool_use_prompt_token_count or 0)
     output = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
     return Usage(max(0, prompt - cached), output, cached, 0)
-
-
-_KINDS: dict[str, FailureKind] = {
-    "RESOURCE_EXHAUSTED": "rate_limit",
-    "UNAVAILABLE": "overloaded",
-    "INTERNAL": "server",
-    "DEADLINE_EXCEEDED": "timeout",
-    "CANCELLED": "server",
-    "INVALID_ARGUMENT": "invalid_request",
-    "FAILED_PRECONDITION": "invalid_request",
-    "OUT_OF_RANGE": "invalid_request",
-    "UNAUTHENTICATED": "auth",
-    "PERMISSION_DENIED": "auth",
-    "NOT_FOUND": "not_found",
-}
-
-
-def failure_of(error: Any) -> ModelFailure:
-    """An error inside a stream that had begun with status 200."""
-    fields = error if isinstance(error, dict) else {"message": error}
-    status = str(fields.get("status") or "")
-    message = str(fields.get("message") or status or "the server reported an error")
-    kind = _KINDS.get(status, "server")
-    if kind in ("invalid_request", "server") and is_too_long(message):
-        kind = "prompt_too_long"
-    return ModelFailure(kind, message)

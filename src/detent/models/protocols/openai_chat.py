@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler, OpenBlock
-from detent.models.failures import kind_in_stream
+from detent.models.failures import failure_in_stream
 from detent.models.protocols.caching import cache_mark, system_parts, with_marks
 from detent.models.protocols.chat_writing import (
     assistant_wire,
@@ -21,6 +21,8 @@ from detent.models.protocols.chat_writing import (
     user_wires,
 )
 from detent.models.protocols.forms import is_strict
+from detent.models.protocols.stops import stop_of
+from detent.models.protocols.wholeness import Wholeness
 from detent.models.protocols.wire import (
     EncodedMessages,
     Manner,
@@ -29,12 +31,8 @@ from detent.models.protocols.wire import (
     with_extra,
 )
 from detent.types.codec import arguments_object
-from detent.types.errors import ModelFailure
 from detent.types.messages import Message, Request, User
 from detent.types.usage import Usage
-
-MOST_PROBED = 64 * 1024
-"""Arguments longer than this are not tested for completeness before the stream says so."""
 
 
 class _Function(Struct):
@@ -90,20 +88,12 @@ class _Chunk(Struct):
     id: str | None = None
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
-    error: Raw = Raw()
+    error: Any = None
 
 
 _chunk = msgspec.json.Decoder(_Chunk).decode
 _string = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
-
-_STOPS = {
-    "stop": "end_turn",
-    "length": "max_tokens",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "refusal",
-}
 
 
 class OpenAIChat:
@@ -120,7 +110,11 @@ class OpenAIChat:
         """An answer begins: nothing is left of the one before."""
         self._into = into
         self._details: list[dict[str, Any]] = []
-        self._called = False
+        self._streamed: set[str] = set()
+        """Kinds of content that came in pieces."""
+        self._slots: dict[str, Slot] = {}
+        """Of the calls, by their ids."""
+        self._whole: dict[Slot, Wholeness] = {}
         self._withheld = None
         if self._tools and "text_calls" in self._manner.quirks:
             from detent.models.text_calls import Withheld  # loads what few sessions need
@@ -182,8 +176,8 @@ class OpenAIChat:
             into.end()
             return
         chunk = decoded(_chunk, data)
-        if chunk.error and bytes(chunk.error) != b"null":
-            raise _failure(bytes(chunk.error))
+        if chunk.error:
+            raise failure_in_stream(chunk.error)
         if chunk.id:
             into.message_id = chunk.id
         if chunk.usage is not None:
@@ -200,27 +194,42 @@ class OpenAIChat:
     def _choice(self, choice: _Choice, into: Assembler) -> None:
         if choice.usage is not None:
             into.usage(_usage(choice.usage))
-        delta = choice.delta or choice.message
-        if delta is not None:
-            self._delta(delta, into)
+        if choice.delta is not None:
+            self._delta(choice.delta, into)
+        elif choice.message is not None:
+            self._delta(choice.message, into, whole=True)
         if choice.finish_reason:
-            into.stop(_STOPS.get(choice.finish_reason, choice.finish_reason))
+            into.stop(stop_of(choice.finish_reason))
             self._conclude(into)
             into.close_all()
 
-    def _delta(self, delta: _Delta, into: Assembler) -> None:
+    def _delta(self, delta: _Delta, into: Assembler, *, whole: bool = False) -> None:
+        """A piece of an answer, or a whole message, which at the end repeats what had come."""
         text, thinking = _texts(delta.content)
+        text = text or delta.refusal or ""
         thinking += delta.reasoning_content or delta.reasoning or _text_in(delta.reasoning_details)
-        if thinking or delta.reasoning_details:
+        if (thinking or delta.reasoning_details) and self._is_news("thinking", whole):
             into.piece("thinking", "thinking", thinking)
-            add_details(self._details, delta.reasoning_details or ())
-        self._text(text or delta.refusal or "", into)
-        for call in delta.tool_calls or ():
-            self._call(call, into)
+            self._keep(delta.reasoning_details or [], into)
+        if text and self._is_news("text", whole):
+            self._text(text, into)
+        if delta.tool_calls and self._is_news("calls", whole):
+            for call in delta.tool_calls:
+                self._call(call, into)
+
+    def _keep(self, details: list[dict[str, Any]], into: Assembler) -> None:
+        into.hear(len(_encode(details)))
+        add_details(self._details, details)
+
+    def _is_news(self, kind: str, whole: bool) -> bool:
+        if not whole:
+            self._streamed.add(kind)
+        return not whole or kind not in self._streamed
 
     def _text(self, text: str, into: Assembler) -> None:
         if self._withheld is not None:
-            text = self._withheld.feed(text)
+            came, text = len(text), self._withheld.feed(text)
+            into.hear(came - len(text))
         if text:
             into.piece("text", "text", text)
 
@@ -231,7 +240,7 @@ class OpenAIChat:
             thinking.signature = _encode(self._details).decode()
         if self._withheld is None:
             return
-        rest, calls = self._withheld.end(search=not self._called)
+        rest, calls = self._withheld.end(search=not self._slots)
         if rest:
             into.piece("text", "text", rest)
         for number, (name, arguments) in enumerate(calls):
@@ -242,12 +251,15 @@ class OpenAIChat:
 
     def _call(self, call: _ToolCall, into: Assembler) -> None:
         """Slots are keyed by index, else by id, else by arrival; a new id is always a new call."""
-        self._called = True
+        into.hear()
         function = call.function or _Function()
-        key = _slot(call, function, into)
+        known = self._slots.get(call.id or "") if call.index is None else None
+        key = known or _slot(call, function, into)
         block = into.find(key)
         if block is None:
             block = into.call(key, call.id or "", function.name or "")
+            self._slots[block.id] = key
+            self._whole[key] = Wholeness()
         if extra := _object_text(call.extra_content):
             block.signature = extra
         fragment = _arguments(function.arguments)
@@ -255,12 +267,16 @@ class OpenAIChat:
             return
         if block.pieces == ["{}"]:
             block.pieces.clear()  # it was a placeholder, here come the arguments
+            self._whole[key] = Wholeness()
         into.piece(key, "call", fragment)
-        if fragment.rstrip().endswith("}") and _is_complete(block.pieces):
+        if self._whole[key].feed(fragment):
             into.close(key)
 
 
-def _slot(call: _ToolCall, function: _Function, into: Assembler) -> tuple[str, int, int]:
+Slot = tuple[str, int, int]
+
+
+def _slot(call: _ToolCall, function: _Function, into: Assembler) -> Slot:
     """Some servers number every call 0, some not at all: calls of one number queue up behind it."""
     number, place = call.index or 0, 0
     latest: OpenBlock | None = None
@@ -289,20 +305,6 @@ def _arguments(raw: Raw) -> str:
     return data.decode(errors="replace")
 
 
-def _is_complete(pieces: list[str]) -> bool:
-    """A whole JSON object cannot grow into another one, so the call may start now.
-
-    An empty one may be a placeholder: some servers send `{}` first and the arguments afterwards.
-    """
-    text = "".join(pieces)
-    if len(text) > MOST_PROBED:
-        return False
-    try:
-        return bool(msgspec.json.decode(text))
-    except (ValueError, RecursionError):
-        return False
-
-
 def _usage(counts: _Usage) -> Usage:
     """Servers have several names for what came from the cache; it is part of the prompt's count."""
     details = counts.prompt_tokens_details or _Details()
@@ -310,17 +312,6 @@ def _usage(counts: _Usage) -> Usage:
     written = details.cache_write_tokens or details.cache_creation_input_tokens or 0
     fresh = max(0, (counts.prompt_tokens or 0) - read - written)
     return Usage(fresh, counts.completion_tokens or 0, read, written)
-
-
-def _failure(raw: bytes) -> ModelFailure:
-    try:
-        error = msgspec.json.decode(raw)
-    except (ValueError, RecursionError):
-        error = raw.decode(errors="replace")
-    fields = error if isinstance(error, dict) else {"message": str(error)}
-    message = str(fields.get("message") or error)
-    kind = kind_in_stream(f"{fields.get('type')} {fields.get('code')} {message}")
-    return ModelFailure(kind, f"the server reported an error: {message}")
 
 
 def add_details(details: list[dict[str, Any]], pieces: Iterable[dict[str, Any]]) -> None:

@@ -1,21 +1,21 @@
 """The OpenAI Responses wire: a conversation is a list of items, and none is kept at the server."""
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler
-from detent.models.failures import is_too_long, kind_in_stream, kind_of
+from detent.models.failures import failure_in_stream
 from detent.models.protocols.responses_writing import assistant_items, head_of, user_items
+from detent.models.protocols.stops import stop_of
 from detent.models.protocols.wire import (
     EncodedMessages,
     Manner,
+    decoded,
     joined,
     with_extra,
 )
-from detent.types.errors import FailureKind, ModelFailure
 from detent.types.messages import Message, Request, User
 from detent.types.usage import Usage
 
@@ -51,10 +51,7 @@ class OpenAIResponses:
             return
         if self._answer is None or self._answer.into is not into:
             self._answer = _Answer(into)
-        try:
-            _take(data, self._answer)
-        except (ValueError, RecursionError) as error:
-            raise ModelFailure("invalid_response", f"unreadable event: {error}") from None
+        decoded(self._answer.take, data)
 
     def finish(self, into: Assembler) -> None:
         """Only the final response ends an answer here: an early end of the stream is a fault."""
@@ -137,39 +134,6 @@ _as_message = msgspec.json.Decoder(_MessageItem).decode
 _as_call = msgspec.json.Decoder(_CallItem).decode
 _as_reasoning = msgspec.json.Decoder(_ReasoningItem).decode
 
-_STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
-
-
-def _take(data: bytes, answer: "_Answer") -> None:
-    """One event. Its kind is read first: of those we do not know, nothing else is."""
-    kind = _kind(data).type
-    if kind == "error":
-        raise failure_of(msgspec.json.decode(data))
-    event = _event(data) if kind in _KNOWN else _Event()
-    match kind:
-        case "response.output_text.delta" | "response.refusal.delta":
-            answer.text(event, event.delta)
-        case "response.output_text.done" | "response.refusal.done":
-            answer.text(event, event.text or event.refusal, whole=True)
-        case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-            answer.thinking(event, event.delta)
-        case "response.reasoning_summary_text.done" | "response.reasoning_text.done":
-            answer.thinking(event, event.text, whole=True)
-        case "response.function_call_arguments.delta":
-            answer.arguments(event, event.delta or "")
-        case "response.function_call_arguments.done":
-            answer.arguments(event, _fragment(event.arguments), whole=True)
-        case "response.output_item.added":
-            answer.item(event)
-        case "response.output_item.done":
-            answer.item(event, whole=True)
-        case "response.created" | "response.in_progress":
-            answer.about(event.response or _Response())
-        case "response.completed" | "response.incomplete" | "response.failed" | "response.done":
-            answer.end(event.response or _Response(), kind)
-        case _:
-            pass
-
 
 _KNOWN = frozenset(
     f"response.{name}"
@@ -199,6 +163,36 @@ class _Answer:
         """Arguments that came before their call was named."""
         self._heard = False
         self._called = False
+
+    def take(self, data: bytes) -> None:
+        """One event. Its kind is read first: of those we do not know, nothing else is."""
+        kind = _kind(data).type
+        if kind == "error":
+            raise failure_in_stream(msgspec.json.decode(data))
+        event = _event(data) if kind in _KNOWN else _Event()
+        match kind:
+            case "response.output_text.delta" | "response.refusal.delta":
+                self.text(event, event.delta)
+            case "response.output_text.done" | "response.refusal.done":
+                self.text(event, event.text or event.refusal, whole=True)
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                self.thinking(event, event.delta)
+            case "response.reasoning_summary_text.done" | "response.reasoning_text.done":
+                self.thinking(event, event.text, whole=True)
+            case "response.function_call_arguments.delta":
+                self.arguments(event, event.delta or "")
+            case "response.function_call_arguments.done":
+                self.arguments(event, _fragment(event.arguments), whole=True)
+            case "response.output_item.added":
+                self.item(event)
+            case "response.output_item.done":
+                self.item(event, whole=True)
+            case "response.created" | "response.in_progress":
+                self.about(event.response or _Response())
+            case "response.completed" | "response.incomplete" | "response.failed" | "response.done":
+                self.end(event.response or _Response(), kind)
+            case _:
+                pass
 
     def text(self, event: _Event, text: str | None, *, whole: bool = False) -> None:
         key = (self._slot(event), "text", event.content_index or 0)
@@ -251,7 +245,8 @@ class _Answer:
     def end(self, response: _Response, kind: str) -> None:
         self.about(response)
         if kind == "response.failed" or response.status in ("failed", "cancelled"):
-            raise failure_of(response.error or f"the response has {response.status or 'failed'}")
+            said = f"the response has {response.status or 'failed'}"
+            raise failure_in_stream(response.error or said)
         if not self._heard:  # a server that does not really stream
             for index, item in enumerate(response.output or ()):
                 self.item(_Event(output_index=index, item=item), whole=True)
@@ -261,7 +256,7 @@ class _Answer:
     def _stop(self, response: _Response, kind: str) -> str:
         reason = (response.incomplete_details or _Incomplete()).reason
         if reason or kind == "response.incomplete" or response.status == "incomplete":
-            return _STOPS.get(reason or "", "max_tokens")  # cut, whatever cut it
+            return stop_of(reason or "", "max_tokens")  # cut, whatever cut it
         return "tool_use" if self._called else "end_turn"
 
     def _call(self, slot: int, call: _CallItem, *, whole: bool) -> None:
@@ -280,6 +275,7 @@ class _Answer:
     def _argue(self, slot: int, fragment: str) -> None:
         block = self.into.find((slot, "call"))
         if block is None:
+            self.into.hear(len(fragment))
             self._early.setdefault(slot, []).append(fragment)
         elif not block.closed:
             self.into.piece((slot, "call"), "call", fragment)
@@ -337,48 +333,3 @@ def _usage(counts: _Usage) -> Usage:
     read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
     fresh = max(0, (counts.input_tokens or 0) - read - written)
     return Usage(fresh, counts.output_tokens or 0, read, written)
-
-
-_KINDS: dict[str, FailureKind] = {
-    "rate_limit_exceeded": "rate_limit",
-    "rate_limit_error": "rate_limit",
-    "server_error": "server",
-    "server_is_overloaded": "overloaded",
-    "slow_down": "overloaded",
-    "vector_store_timeout": "timeout",
-    "context_length_exceeded": "prompt_too_long",
-    "string_above_max_length": "prompt_too_long",
-    "insufficient_quota": "invalid_request",
-    "usage_limit_reached": "invalid_request",
-    "invalid_prompt": "invalid_request",
-    "invalid_request_error": "invalid_request",
-    "invalid_encrypted_content": "invalid_request",
-    "data_residency_mismatch": "invalid_request",
-    "bio_policy": "invalid_request",
-    "misalignment_policy_violation": "invalid_request",
-    "invalid_api_key": "auth",
-    "authentication_error": "auth",
-    "permission_error": "auth",
-    "model_not_found": "not_found",
-}
-
-
-def failure_of(error: Any) -> ModelFailure:
-    """An error inside a stream that had begun with status 200, whatever its shape."""
-    fields = error if isinstance(error, dict) else {"message": error}
-    if fields.get("error"):
-        return failure_of(fields["error"])
-    code = str(fields.get("code") or fields.get("type") or "")
-    message = str(fields.get("message") or code)
-    return ModelFailure(_failure_kind(code, message), message)
-
-
-def _failure_kind(code: str, message: str) -> FailureKind:
-    if re.fullmatch(r"[45]\d\d", code, re.ASCII):  # gateways put the status there
-        return kind_of(int(code), message, {})
-    kind = _KINDS.get(code)
-    if kind in (None, "invalid_request") and is_too_long(message):
-        return "prompt_too_long"
-    if kind is None and "image" in code:
-        return "bad_content"
-    return kind or kind_in_stream(f"{code} {message}")

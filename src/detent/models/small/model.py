@@ -14,7 +14,15 @@ from detent.models.small.telling import folder_of, messages_of, system_of
 from detent.ports import DeltaSink, Model
 from detent.types.codec import arguments_object, encode
 from detent.types.content import Call, Text, plain_text
-from detent.types.events import CallDelta, CallReady, Delta, Discarded, TextDelta, ThinkingDelta
+from detent.types.events import (
+    CallDelta,
+    CallReady,
+    Delta,
+    Discarded,
+    Sealed,
+    TextDelta,
+    ThinkingDelta,
+)
 from detent.types.messages import Assistant, Message, Reply, Request, ToolSpec, User
 from detent.types.usage import Usage
 
@@ -122,7 +130,7 @@ class _Answer:
             if isinstance(delta, TextDelta):
                 if fresh := spoken.feed(delta.text):
                     await self._deltas(TextDelta(0, fresh))
-            elif not isinstance(delta, ThinkingDelta | CallDelta | CallReady):
+            elif not isinstance(delta, ThinkingDelta | CallDelta | CallReady | Sealed):
                 spoken = SpokenText() if isinstance(delta, Discarded) else spoken
                 await self._deltas(delta)
 

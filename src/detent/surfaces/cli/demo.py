@@ -6,6 +6,7 @@ script that is labelled as one. Whether it worked is found out by us, not told b
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from detent.sdk.session import Session
 from detent.surfaces.cli.demo_tasks import MENDING, SMALL, Task
 from detent.surfaces.cli.models import fetch
 from detent.surfaces.headless.activity import tell_activity
+from detent.surfaces.headless.exit_codes import UNAVAILABLE
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.text import TextWriter
 from detent.types.errors import BadInput, NoModel
@@ -33,11 +35,20 @@ class Choice(Struct, frozen=True):
     task: Task = MENDING
 
 
-def run_demo(*, scripted: bool = False) -> int:
-    choice = script("chosen") if scripted else asyncio.run(best_model())
-    with tempfile.TemporaryDirectory(prefix="detent-demo-") as folder:
-        prepare(folder, choice.task)
-        return asyncio.run(_demo(folder, choice))
+def run_demo(model: str = "", *, scripted: bool = False) -> int:
+    # An interrupt unwinds here, so that the scratch folder goes, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        choice = script("chosen") if scripted else asyncio.run(best_model(model))
+        with tempfile.TemporaryDirectory(prefix="detent-demo-") as folder:
+            prepare(folder, choice.task)
+            return asyncio.run(_demo(folder, choice))
+    except NoModel as error:
+        _say(f"detent: {error}")
+        return UNAVAILABLE
+    except KeyboardInterrupt:
+        _say("\nStopped. A download goes on where it stopped when you start the demo again.")
+        return 130
 
 
 def script(why: str) -> Choice:
@@ -45,7 +56,12 @@ def script(why: str) -> Choice:
     return Choice(f"scripted:{path}", f"SCRIPTED ({why}; the answers are canned)")
 
 
-async def best_model() -> Choice:
+async def best_model(wanted: str = "") -> Choice:
+    """What the user named, else what is at hand."""
+    if wanted or os.environ.get("DETENT_MODEL"):
+        async with Session(Options(model=wanted, persist=False)) as session:
+            task = SMALL if session.model == "embedded" else MENDING
+            return Choice(wanted, session.model, task)
     if configured := await _configured():
         return Choice("", configured)
     found = await look_for_models()
@@ -73,7 +89,7 @@ async def _configured() -> str:
 
 
 def prepare(folder: str, task: Task) -> None:
-    for name, text in task.files:
+    for name, text in ((".gitignore", "__pycache__/\n"), *task.files):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     _git(folder, "init", "-q")
@@ -115,7 +131,7 @@ async def _demo(folder: str, choice: Choice) -> int:
 def _verdict(folder: str, task: Task) -> int:
     """The program itself says whether it worked, not the model."""
     good = task.holds(folder)
-    _say(f"\n{task.good if good else task.bad}")
+    _say(f"\n{task.good}" if good else f"\n{task.bad} (`make tour` shows how it should look.)")
     _say(_git(folder, "add", "--intent-to-add", ".") + _git(folder, "diff", "--stat"))
     return 0 if good else 1
 

@@ -166,7 +166,7 @@ def parse(argv: list[str]) -> Arguments:
                 taken = _listed(flag, given, rest)
                 lists[flag.name] = (*lists.get(flag.name, ()), *taken)
             case "optional":
-                values[flag.name] = _optional(given, rest)
+                values[flag.name] = _optional(flag, given, rest)
     kept = tuple(word for word in words if word)
     return Arguments(values, lists, frozenset(switches), kept)
 
@@ -222,7 +222,10 @@ def _checked(flag: Flag, value: str) -> str:
     return value
 
 
-def _optional(given: str | None, rest: list[str]) -> str:
+def _optional(flag: Flag, given: str | None, rest: list[str]) -> str:
+    """An empty value is no value left out: a variable was not set, and another thing was meant."""
+    if given == "" or (given is None and rest and not rest[0]):
+        raise BadInput(f"{flag.name} was given an empty value")
     if given is not None:
         return given
     if rest and rest[0] and not rest[0].startswith("-") and " " not in rest[0]:

@@ -81,7 +81,11 @@ def subcommand(arguments: "Arguments") -> int | None:
     if name == "demo":
         from detent.surfaces.cli.demo import run_demo
 
-        return run_demo(scripted=arguments.on("--scripted"))
+        if rest:
+            from detent.types.errors import BadInput
+
+            raise BadInput(f"detent demo takes no words; not {' '.join(rest)!r}")
+        return run_demo(arguments.value("--model"), scripted=arguments.on("--scripted"))
     if name == "models":
         from detent.surfaces.cli.models import models
 

@@ -16,6 +16,7 @@ from detent.types.events import (
 from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused, text_of
 
 WIDTH = 100
+LONG_WAIT = 1.0
 
 
 def tell(text: str) -> None:
@@ -31,9 +32,15 @@ def say(text: str) -> None:
 
 
 def tell_notice(event: Event) -> None:
-    """What people must know in every mode."""
-    if isinstance(event, Notice) and event.level != "info":
-        tell(event.text)
+    """What people must know in every mode; of waiting, when it could be taken for a hang."""
+    match event:
+        case Notice(text=text, level=level) if level != "info":
+            tell(text)
+        case Retrying(attempt=attempt, of=of, delay=delay, error=error):
+            if delay >= LONG_WAIT or attempt > 1:
+                tell(f"{error}; retry {attempt}/{of} in {delay:g} s")
+        case _:
+            pass
 
 
 def tell_activity(event: Event) -> None:

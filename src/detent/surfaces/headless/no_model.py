@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from detent.sdk.local_models import INSTALL, Found
+from detent.sdk.local_models import INSTALL, Embedded, Found
 
 MOST_NAMED = 3
 
@@ -12,16 +12,22 @@ Ways to get a model:
   A key:              export ANTHROPIC_API_KEY=…        (or OPENAI_API_KEY)
   A server of yours:  export OPENAI_BASE_URL=http://127.0.0.1:11434/v1
                       export OPENAI_MODEL=qwen3-coder   (Ollama, vLLM, llama.cpp, LM Studio …)
-  The embedded one:   {install}
-                      detent models pull                (small, offline, 1.1 GB)
-                      then: --model embedded
+  The embedded one:   {embedded}
   None, to look on:   detent demo --scripted
 """
 
 
-def no_model(problem: str, servers: Sequence[Found]) -> str:
+PULL = "detent models pull                (small, offline, 1.1 GB)"
+USE = "--model embedded                  (small, offline, on this machine)"
+SECOND_LINE = "\n                      "
+
+
+def no_model(problem: str, servers: Sequence[Found], embedded: Embedded) -> str:
     parts = [f"detent: {problem}", *map(_offer, servers)]
-    return "\n".join(parts) + "\n\n" + WAYS.format(install=INSTALL)
+    steps = [] if embedded == "ready" else [PULL]
+    steps = [INSTALL, *steps] if embedded == "extra missing" else steps
+    told = SECOND_LINE.join((*steps, USE))
+    return "\n".join(parts) + "\n\n" + WAYS.format(embedded=told)
 
 
 def _offer(server: Found) -> str:

@@ -66,7 +66,7 @@ class Ledger:
         ended, summary = self.ended, self.summary()
         assert ended is not None
         is_error = ended.reason != "end_turn"
-        usage_by_model, cost, unknown = self._costs(summary)
+        usage_by_model, cost, unknown = self._costs(ended)
         result: dict[str, Any] = {
             "type": "result",
             "subtype": SUBTYPES.get(ended.reason, "error_during_execution"),
@@ -116,15 +116,16 @@ class Ledger:
             return "aborted_tools" if running else "aborted_streaming"
         return TERMINAL.get(ended.reason, ended.reason)
 
-    def _costs(self, summary: TurnSummary) -> tuple[dict[str, Any], float, bool]:
+    def _costs(self, ended: TurnEnded) -> tuple[dict[str, Any], float, bool]:
+        """What came to no answer was paid for as well."""
         by_model: dict[str, Usage] = {}
         dollars: dict[str, float] = {}
         unknown = False
-        for step in summary.steps:
-            by_model[step.model] = by_model.get(step.model, Usage()) + step.usage
-            cost = self._price(step.model, step.usage)
-            unknown = unknown or (cost is None and step.usage.total > 0)
-            dollars[step.model] = dollars.get(step.model, 0.0) + (cost or 0.0)
+        for model, usage in [*((s.model, s.usage) for s in ended.steps), *ended.lost.items()]:
+            by_model[model] = by_model.get(model, Usage()) + usage
+            cost = self._price(model, usage)
+            unknown = unknown or (cost is None and usage.total > 0)
+            dollars[model] = dollars.get(model, 0.0) + (cost or 0.0)
         table = {
             model: self._model_usage(model, usage, dollars[model])
             for model, usage in by_model.items()

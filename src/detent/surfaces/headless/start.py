@@ -90,10 +90,10 @@ def _unread(gone: ReaderGone) -> int:
 def failed(message: str, output: str, code: int, reason: str) -> int:
     """Programs get a result object, people a sentence."""
     if reason == "no_model":
-        from detent.sdk.local_models import look_for_servers
+        from detent.sdk.local_models import embedded_state, look_for_servers
         from detent.surfaces.headless.no_model import no_model
 
-        print_error = no_model(message, asyncio.run(look_for_servers()))
+        print_error = no_model(message, asyncio.run(look_for_servers()), embedded_state())
     else:
         print_error = f"detent: {message}\n"
     sys.stderr.write(print_error)

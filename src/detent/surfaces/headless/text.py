@@ -1,21 +1,17 @@
-"""Plain text out: the answer, as it comes.
+"""Plain text out: the answer.
 
-What a model says before it calls a tool is not the answer. On a terminal people want to see it
-all the same; in a pipe it would spoil the result, so there the text of a step is held back for a
-moment, and dropped if a call follows.
+On a terminal people want to see it as it comes, with what the model says before it calls a tool.
+In a pipe that would spoil the result, and what is written cannot be taken back: there an answer is
+written when it is whole, and only if no call follows.
 """
-
-import asyncio
 
 from msgspec import UNSET
 
 from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.codec import encode
-from detent.types.events import CallDelta, Discarded, Event, Replied, TextDelta, TurnEnded
-
-HOLD_SECONDS = 1.0
-HOLD_CHARACTERS = 400
+from detent.types.content import Call, plain_text
+from detent.types.events import Discarded, Event, Replied, TextDelta, TurnEnded
 
 
 class ValueWriter:
@@ -32,65 +28,33 @@ class ValueWriter:
 class TextWriter:
     def __init__(self, stdout: Stdout) -> None:
         self._stdout = stdout
-        self._held: list[str] = []
-        self._since = 0.0
-        self._flowing = stdout.is_terminal
-        self._has_calls = False
-        self._wrote = ""
+        self._last = ""
         """The last character written, to end with exactly one newline."""
 
     async def show(self, event: Event) -> None:
+        live = self._stdout.is_terminal
         match event:
-            case TextDelta(text=text):
-                await self._text(text)
-            case CallDelta():
-                self._has_calls = True
-            case Discarded():
-                await self._discarded()
-            case Replied():
-                await self._step_ended()
+            case TextDelta(text=text) if live:
+                await self._write(text)
+            case Discarded() if live and self._last not in ("", "\n"):
+                await self._end_line()
+                tell("the answer was cut on its way and starts again")
+            case Replied(content=content):
+                calls = any(isinstance(block, Call) for block in content)
+                if calls:
+                    await self._end_line()
+                elif not live:
+                    await self._write(plain_text(content))
             case TurnEnded():
-                if self._wrote and self._wrote != "\n":
-                    await self._stdout.write(b"\n")
+                await self._end_line()
             case _:
                 pass
 
-    async def _text(self, text: str) -> None:
-        if self._has_calls and not self._stdout.is_terminal:
-            return
-        if not self._held:
-            self._since = asyncio.get_running_loop().time()
-        self._held.append(text)
-        if self._flowing or self._is_long_enough():
-            self._flowing = True
-            await self._release()
-
-    def _is_long_enough(self) -> bool:
-        waited = asyncio.get_running_loop().time() - self._since
-        return waited >= HOLD_SECONDS or sum(map(len, self._held)) >= HOLD_CHARACTERS
-
-    async def _release(self) -> None:
-        text = "".join(self._held)
-        self._held = []
+    async def _write(self, text: str) -> None:
         if text:
-            self._wrote = text[-1]
+            self._last = text[-1]
             await self._stdout.write(text.encode(errors="replace"))
 
-    async def _discarded(self) -> None:
-        """What is printed cannot be taken back; but people can be told."""
-        self._held = []
-        self._has_calls = False
-        if self._flowing and self._wrote not in ("", "\n"):
-            self._wrote = "\n"
-            await self._stdout.write(b"\n")
-            tell("the answer was cut on its way and starts again")
-
-    async def _step_ended(self) -> None:
-        if self._has_calls and not self._flowing:
-            self._held = []
-        await self._release()
-        if self._has_calls and self._wrote not in ("", "\n"):
-            self._wrote = "\n"
-            await self._stdout.write(b"\n")
-        self._flowing = self._stdout.is_terminal
-        self._has_calls = False
+    async def _end_line(self) -> None:
+        if self._last not in ("", "\n"):
+            await self._write("\n")

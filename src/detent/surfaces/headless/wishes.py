@@ -169,9 +169,11 @@ def _text_or_file(arguments: Arguments, name: str) -> str | None:
 
 
 def _object_or_file(arguments: Arguments, name: str) -> dict[str, Any] | None:
-    given = arguments.value(name)
-    if not given:
+    given = arguments.values.get(name)
+    if given is None:
         return None
+    if not given.strip():
+        raise BadInput(f"{name} was given an empty value")
     if given.lstrip().startswith("{"):
         return decode_object(given, name)
     try:

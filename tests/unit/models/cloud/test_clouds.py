@@ -110,6 +110,26 @@ def test_where_bedrock_is() -> None:
     assert bedrock.base_url({"ANTHROPIC_BEDROCK_BASE_URL": "http://h:2"}) == "http://h:2"
 
 
+def test_bedrock_is_where_the_profile_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Session:
+        def __init__(self, profile: str | None) -> None:
+            self.profile = profile
+
+        def get_config_variable(self, name: str) -> str | None:
+            if self.profile == "gone":
+                raise RuntimeError("no such profile")
+            return {("work", "region"): "eu-central-1"}.get((self.profile or "", name))
+
+    session = ModuleType("botocore.session")
+    session.Session = Session  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "botocore", ModuleType("botocore"))
+    monkeypatch.setitem(sys.modules, "botocore.session", session)
+    assert bedrock.region({"AWS_PROFILE": "work"}) == "eu-central-1"
+    assert "eu-central-1" in bedrock.base_url({"AWS_PROFILE": "work"})
+    assert bedrock.region({"AWS_PROFILE": "work", "AWS_REGION": "us-west-2"}) == "us-west-2"
+    assert bedrock.region({"AWS_PROFILE": "gone"}) == bedrock.region({}) == "us-east-1"
+
+
 def test_without_a_token_and_without_botocore_bedrock_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -204,6 +224,9 @@ def test_where_vertex_is() -> None:
     assert vertex.base_url(project) == "https://aiplatform.googleapis.com/v1"
     there = {**project, "CLOUD_ML_REGION": "us-east5"}
     assert vertex.base_url(there) == "https://us-east5-aiplatform.googleapis.com/v1"
+    for continent in ("us", "eu"):
+        url = f"https://aiplatform.{continent}.rep.googleapis.com/v1"
+        assert vertex.base_url({**project, "CLOUD_ML_REGION": continent}) == url
     assert vertex.base_url({"ANTHROPIC_VERTEX_BASE_URL": "http://h:1/v1/"}) == "http://h:1/v1"
     with pytest.raises(NoModel, match="ANTHROPIC_VERTEX_PROJECT_ID"):
         vertex.place({})

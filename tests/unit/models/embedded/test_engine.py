@@ -179,7 +179,8 @@ def test_cancelling_stops_the_generation(server: type[FakeServer], path: str) ->
         assert await asyncio.to_thread(server.made[0].ended.wait, 10)
 
     asyncio.run(cancel_after_the_first())
-    assert server.made[0].stopped_after == 3
+    # By the answer to the first callback, if that comes so late, else to the next.
+    assert server.made[0].stopped_after in (1, 3)
 
 
 def test_the_loop_stays_free_while_it_generates(server: type[FakeServer], path: str) -> None:

@@ -199,6 +199,26 @@ def test_no_thinking_is_the_least_a_model_can_do() -> None:
     assert config(Manner(thinking_budget=0)) == {}
 
 
+@pytest.mark.parametrize(
+    ("model", "wanted", "sent"),
+    [
+        ("gemini-2.5-pro", 0, 128),
+        ("gemini-2.5-pro", 1, 128),
+        ("models/gemini-2.5-pro", 64_000, 32_768),
+        ("gemini-2.5-flash", 0, 0),
+        ("gemini-2.5-flash", 1, 1),
+        ("gemini-2.5-flash", 32_768, 24_576),
+        ("gemini-2.5-flash-lite", 0, 0),
+        ("gemini-2.5-flash-lite", 100, 512),
+        ("gemini-2.5-flash-lite-preview", 99_999, 24_576),
+        ("gemini-9", 99_999, 99_999),
+    ],
+)
+def test_a_budget_is_one_that_the_model_takes(model: str, wanted: int, sent: int) -> None:
+    made = config(Manner(thinks="budget", thinking_budget=wanted), model)["thinkingConfig"]
+    assert made == {"includeThoughts": wanted > 0, "thinkingBudget": sent}
+
+
 # Signatures
 
 

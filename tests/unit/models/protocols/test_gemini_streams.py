@@ -199,6 +199,12 @@ def test_a_spoilt_answer_is_a_failure(finish: str) -> None:
         fed(spoilt)
 
 
+def test_an_answer_that_broke_off_is_a_failure() -> None:
+    with pytest.raises(ModelFailure, match="OTHER") as caught:
+        fed(chunk({"text": "a"}, finish="OTHER"))
+    assert caught.value.kind == "server"
+
+
 def test_a_prompt_that_was_blocked_is_a_refusal() -> None:
     answer = reply({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {}})
     assert (answer.content, answer.stop) == ((), "refusal")

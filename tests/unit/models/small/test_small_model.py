@@ -195,7 +195,7 @@ def test_an_action_becomes_a_call(action: dict[str, Any], call: tuple[str, Any])
     spoken = ask(talk(), action)
     assert spoken.call == call
     assert spoken.reply.stop == "tool_use"
-    (delta, ready) = spoken.deltas
+    (_, delta, ready) = spoken.deltas
     assert isinstance(delta, CallDelta) and isinstance(ready, CallReady)
     assert delta.fragment == ready.call.arguments
     assert spoken.reply.content == (ready.call,)

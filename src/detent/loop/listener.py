@@ -1,0 +1,67 @@
+"""The sink of one answer: shows it, starts its calls, remembers it in case it breaks off."""
+
+from detent.loop.calls import CallRunner
+from detent.loop.kit import Kit
+from detent.loop.limits import Tally
+from detent.types.content import AssistantBlock, Opaque, Redacted, Text, Thinking
+from detent.types.events import Begun, CallReady, Counted, Delta, Discarded, Sealed, TextDelta
+from detent.types.messages import Reply
+from detent.types.usage import Usage
+
+
+class Broken(Exception):
+    """Out of the model, past its retries: this answer must not be asked for again."""
+
+
+class Listener:
+    def __init__(self, kit: Kit, tally: Tally, runner: CallRunner) -> None:
+        self._kit = kit
+        self._tally = tally
+        self._runner = runner
+        self._asked = Begun(kit.model.name)
+        self._texts: dict[int, list[str]] = {}
+        self._sealed: dict[int, Thinking | Redacted | Opaque] = {}
+        self._counted = Usage()
+        """What the attempt at hand has cost so far."""
+
+    async def __call__(self, delta: Delta) -> None:
+        match delta:
+            case Begun():
+                self._asked, self._tally.sent = delta, delta.max_output
+            case CallReady(index=index, call=call):
+                # No arguments may be none, or a cut before the first: only the end tells.
+                if self._kit.limits.early_calls and call.arguments.strip():
+                    self._runner.begin(index, call)
+            case Sealed(index=index, block=block):
+                self._sealed[index] = block
+            case Counted(usage=usage):
+                self._counted = usage
+            case _:
+                if isinstance(delta, TextDelta):
+                    self._texts.setdefault(delta.index, []).append(delta.text)
+                elif isinstance(delta, Discarded):
+                    self._discard(delta.reason)
+                await self._kit.emit(delta)
+
+    def _discard(self, reason: str) -> None:
+        if self._runner.acted:
+            raise Broken(reason)
+        self._runner.discard()
+        self._texts.clear()
+        self._sealed.clear()
+        self.lose()
+
+    def lose(self) -> None:
+        """A failed attempt costs what it had come to."""
+        model, usage = self._asked.model, self._counted
+        self._tally.lose(model, usage, self._kit.price(model, usage))
+        self._counted = Usage()
+
+    def partial(self, stop: str) -> Reply:
+        """What is sealed is kept for the sake of what follows it: alone it would be refused."""
+        texts = {index: Text("".join(pieces)) for index, pieces in self._texts.items()}
+        blocks: dict[int, AssistantBlock] = {**self._sealed, **texts, **self._runner.ready()}
+        said = {index for index, text in texts.items() if text.text.strip()}
+        last = max(said | self._runner.ready().keys(), default=-1)
+        content = tuple(blocks[index] for index in sorted(blocks) if index <= last)
+        return Reply(content, stop, self._counted, self._asked.model, provider=self._asked.provider)
