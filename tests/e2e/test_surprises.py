@@ -181,7 +181,7 @@ def test_the_demo_works_without_git(runner: Any, tmp_path: Any) -> None:
     (programs / "python3").symlink_to(os.path.realpath(sys.executable))
     (programs / "bash").symlink_to(shutil.which("bash") or "/nowhere")
     done = subprocess.run(
-        [DETENT, "demo"],
+        [DETENT, "demo", "--scripted"],
         env={"PATH": str(programs), "HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
