@@ -15,6 +15,7 @@ CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
 LIST = {"type": "array", "items": {"type": "integer"}}
 NAME = "StructuredOutput"
 PARIS = {"city": "Paris"}
+NUMBER = '{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}'
 
 
 def schema(of: dict[str, Any] = CITY) -> tuple[str, str]:
@@ -134,3 +135,30 @@ def test_a_host_with_a_bad_schema_is_told(runner: Runner) -> None:
     assert "JSON schema is not valid" in ran.result["result"]
     assert runner.requests == []
     assert not runner.state.exists()
+
+
+@BOTH_WIRES
+@pytest.mark.parametrize(
+    ("given", "said", "value"),
+    [
+        (NUMBER, '{"n": 4}', {"n": 4}),
+        (NUMBER, 'Here:\n{"n": 4}', None),
+        (NUMBER, '```json\n{"n": 4}\n```', {"n": 4}),
+        (NUMBER, '{"n": "four"}', None),
+        ('{"type": "integer"}', "4", 4),
+        ('{"type": "array"}', "[1, 2]", [1, 2]),
+        ('{"type": "object"}', "", None),
+    ],
+)
+def test_a_value_written_down_is_taken_if_it_fits(
+    runner: Runner, given: str, said: str, value: Any
+) -> None:
+    runner.serve(said or reply(stop="end_turn"), *[said or reply(stop="end_turn")] * 4)
+    ran = runner.prompt("x", "--json-schema", given)
+    if value is None:
+        assert ran.code != 0, ran
+        assert "structured_output" not in ran.result
+    else:
+        assert ran.code == 0, ran
+        assert ran.result["structured_output"] == value
+        assert len(runner.requests) == 1

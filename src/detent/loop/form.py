@@ -3,12 +3,15 @@
 The tool itself checks the value; here is only what its outcome means for the turn.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from msgspec import UNSET
 
 from detent.loop.kit import Kit
 from detent.loop.limits import MOST_FORM_TRIES, Halt, Tally
+from detent.ports import BadArguments
+from detent.types.content import plain_text
 from detent.types.events import CallEnded, Reminded
 from detent.types.messages import Reply
 from detent.types.outcomes import Done, Outcome, text_of
@@ -17,10 +20,26 @@ HAND_OVER = "The turn is not over: give your final answer by calling {tool}."
 
 
 def handed_over(kit: Kit, reply: Reply) -> Any:
-    """The value of the last good call in this answer; UNSET when there is none."""
+    """The value of the last good call in this answer; UNSET when there is none.
+
+    Some models write the value down instead of calling: if it fits, it is the answer.
+    """
+    if not reply.calls:
+        return _written(kit, plain_text(reply.content).strip())
     for outcome in reversed(_outcomes(kit, reply)):
         if isinstance(outcome, Done) and outcome.data is not None:
             return outcome.data["structured_output"]
+    return UNSET
+
+
+def _written(kit: Kit, text: str) -> Any:
+    tool = kit.toolbox.find(kit.form)
+    bare = text.removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    if tool is None or not bare:
+        return UNSET
+    for arguments in (bare, f'{{"value": {bare}}}'):  # as it is, or as the tool may wrap it
+        with suppress(BadArguments):
+            return tool.parse(arguments)
     return UNSET
 
 

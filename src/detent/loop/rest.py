@@ -50,7 +50,7 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
             text = f"the model stopped for a reason we do not know ({unusual}); taken as its end"
             await kit.emit(Notice(text, "warning"))
     if kit.form:
-        return await out_of_form(kit, tally, reply)
+        return await in_form(kit, tally, reply)
     if not plain_text(reply.content).strip() and not was_cut(tally):
         return await silent(kit, tally)
     return None if await forced_on(kit, tally, reply) else Halt("end_turn")
@@ -59,17 +59,22 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
 async def after_calls(kit: Kit, tally: Tally, reply: Reply) -> Halt | None:
     """Results want to be read; but a call may have handed the final answer over."""
     if kit.form:
-        value = handed_over(kit, reply)
-        if value is not UNSET:
-            goes_on = await forced_on(kit, tally, reply)
-            return None if goes_on else Halt("end_turn", output=value)
-        if halt := await out_of_form(kit, tally, reply):
+        halt = await in_form(kit, tally, reply)
+        if halt is not None or handed_over(kit, reply) is not UNSET:
             return halt
     is_whole = arguments_object(reply.calls[-1].arguments) is not None
     if reply.stop != "max_tokens" or is_whole or wants_more_room(kit, tally):
         return None
     text = "A call was cut at the model's output limit again and again."
     return await cut(kit, tally, CUT_CALL, Halt("max_tokens", text))
+
+
+async def in_form(kit: Kit, tally: Tally, reply: Reply) -> Halt | None:
+    """The value ends the turn, if no hook wants it to go on; without it the model tries again."""
+    value = handed_over(kit, reply)
+    if value is UNSET:
+        return await out_of_form(kit, tally, reply)
+    return None if await forced_on(kit, tally, reply) else Halt("end_turn", output=value)
 
 
 def given_up(tally: Tally) -> Halt | None:

@@ -43,17 +43,19 @@ _BAD_CONTENT = (
 )
 _SPENT = ("insufficient_quota", "credit balance", "billing_error", "spend limit", "usage limit")
 _NAMES: dict[FailureKind, str] = {
-    "auth": "authentication_error invalid_api_key permission_denied permission_error"
-    " unauthenticated",
+    "auth": "accessdeniedexception authentication_error invalid_api_key permission_denied"
+    " permission_error unauthenticated",
     "invalid_request": "billing_error bio_policy data_residency_mismatch failed_precondition"
     " insufficient_quota invalid_argument invalid_encrypted_content invalid_prompt"
-    " invalid_request_error misalignment_policy_violation out_of_range usage_limit_reached",
+    " invalid_request_error misalignment_policy_violation out_of_range usage_limit_reached"
+    " validationexception",
     "not_found": "model_not_found not_found not_found_error",
-    "overloaded": "overloaded_error server_is_overloaded slow_down unavailable",
+    "overloaded": "overloaded_error server_is_overloaded serviceunavailableexception slow_down"
+    " unavailable",
     "prompt_too_long": "context_length_exceeded request_too_large string_above_max_length",
-    "rate_limit": "rate_limit_error rate_limit_exceeded resource_exhausted",
+    "rate_limit": "rate_limit_error rate_limit_exceeded resource_exhausted throttlingexception",
     "server": "api_error cancelled internal server_error",
-    "timeout": "deadline_exceeded timeout_error vector_store_timeout",
+    "timeout": "deadline_exceeded modeltimeoutexception timeout_error vector_store_timeout",
 }
 """What providers call the errors they put into a stream."""
 _STATUS = re.compile(r"[45]\d\d", re.ASCII)

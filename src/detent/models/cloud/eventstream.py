@@ -11,21 +11,13 @@ from base64 import b64decode
 import msgspec
 from msgspec import Struct
 
-from detent.models.failures import is_too_long
-from detent.types.errors import FailureKind, ModelFailure
+from detent.models.failures import failure_in_stream
+from detent.types.errors import ModelFailure
 
 PRELUDE, CHECKSUM = 12, 4
 MOST_FRAME = 24 * 1024 * 1024
 _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header's value by its type; 6 and 7, bytes and text, carry their length."""
-
-_KINDS: dict[str, FailureKind] = {
-    "throttlingException": "rate_limit",
-    "validationException": "invalid_request",
-    "accessDeniedException": "auth",
-    "serviceUnavailableException": "overloaded",
-    "modelTimeoutException": "timeout",
-}
 
 
 class _Chunk(Struct):
@@ -133,8 +125,7 @@ def _message(payload: bytes) -> str:
 
 
 def _failure(name: str, message: str) -> ModelFailure:
-    kind = "prompt_too_long" if is_too_long(message) else _KINDS.get(name, "server")
-    return ModelFailure(kind, f"the server reported an error: {message or name or 'unnamed'}")
+    return failure_in_stream({"type": name, "message": message})
 
 
 def _damaged() -> ModelFailure:
