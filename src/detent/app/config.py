@@ -55,6 +55,7 @@ class Settings(Struct, frozen=True):
     retry_longest_wait: float | None = None
     max_turns: int | None = None
     early_calls: bool = True
+    reactive_compact: bool = True
     max_tool_concurrency: int | None = None
     effort: str = ""
     thinking_budget: int | None = None
@@ -172,6 +173,7 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         retry_longest_wait=_number(values, "retryLongestWait", name, old.retry_longest_wait),
         max_turns=_whole(values, "maxTurns", name, old.max_turns),
         early_calls=_switch(values, "streamingToolExecution", name, old.early_calls),
+        reactive_compact=_switch(values, "reactiveCompact", name, old.reactive_compact),
         max_tool_concurrency=_whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
         effort=_text(values, "effortLevel", name) or old.effort,
         thinking_budget=_whole(values, "maxThinkingTokens", name, old.thinking_budget),

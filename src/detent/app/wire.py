@@ -234,6 +234,7 @@ def _limits(options: Options, settings: Settings, environ: Mapping[str, str]) ->
         output=options.max_output_tokens or None,
         compact_at=options.auto_compact_input_tokens or _compact_threshold(environ),
         wrap_up=options.on_budget == "wrap_up",
+        reactive=settings.reactive_compact,
         early_calls=settings.early_calls,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
     )

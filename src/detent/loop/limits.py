@@ -35,6 +35,8 @@ class Limits(Struct, frozen=True):
     """Input tokens since the last compaction after which room is made."""
     wrap_up: bool = False
     """A spent budget allows one last answer without tools."""
+    reactive: bool = True
+    """A prompt that was too long makes room once; without it the turn ends."""
     early_calls: bool = True
     """Calls start while the model still speaks."""
     concurrency: int = 10

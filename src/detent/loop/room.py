@@ -70,7 +70,7 @@ async def withhold(kit: Kit, reason: str) -> bool:
 
 async def make_room_urgently(kit: Kit, tally: Tally) -> bool:
     """After the provider said that the prompt is too long. Once in a turn; False when in vain."""
-    if tally.recovered:
+    if tally.recovered or not kit.limits.reactive:
         return False
     tally.recovered = True
     used = kit.conversation.tokens()

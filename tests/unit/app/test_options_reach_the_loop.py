@@ -51,9 +51,15 @@ def test_zero_and_none_are_no_limit(tmp_path: Path, option: str) -> None:
 
 
 def test_settings_and_their_precedence(tmp_path: Path) -> None:
-    settings = {"maxTurns": 9, "maxToolConcurrency": 2, "streamingToolExecution": False}
+    settings = {
+        "maxTurns": 9,
+        "maxToolConcurrency": 2,
+        "streamingToolExecution": False,
+        "reactiveCompact": False,
+    }
     limits = kit(tmp_path, settings).limits
     assert (limits.steps, limits.concurrency, limits.early_calls) == (9, 2, False)
+    assert limits.reactive is False
     limits = kit(tmp_path, settings, max_turns=1, max_tool_concurrency=5).limits
     assert (limits.steps, limits.concurrency) == (1, 5)
 

@@ -108,6 +108,14 @@ def test_a_prompt_that_is_too_long_is_shortened_and_sent_again() -> None:
     assert "second question" in str(last.messages), "the current request survives word for word"
 
 
+def test_room_after_the_fact_can_be_switched_off() -> None:
+    model = TooLongOnce("first answer", "", "second answer")
+    b = Bench(model, limits=Limits(reactive=False))
+    b.run("first question")
+    assert b.run("second question").reason == "prompt_too_long"
+    assert not b.of(Compacted)
+
+
 def test_it_is_tried_once_only() -> None:
     class Always(ScriptedModel):
         async def stream(self, request: Request, deltas: object) -> Reply:  # type: ignore[override]

@@ -118,6 +118,8 @@ async def _demo(folder: str, choice: Choice) -> int:
     async with Session(options) as session:
         _say(f"Model: {choice.label}")
         _say(f"{task.scene} Prompt: {task.prompt}\n")
+        if choice.model == "embedded":
+            _say("(It loads, then reads its prompt: ten seconds, more on a busy machine.)")
         writer = TextWriter(Stdout())
         async with aclosing(session.send(task.prompt)) as events:
             async for event in events:
