@@ -123,7 +123,7 @@ class Assembler:
 
     def sign(self, key: Hashable, signature: str) -> None:
         block = self._blocks.get(key)
-        if block is not None:
+        if block is not None and signature:
             self.hear(len(signature))
             block.signature += signature
             self._seal(block)
@@ -215,13 +215,11 @@ class Assembler:
 
         Not every wire closes a block before the next one begins, so a signature is told at once.
         """
-        match sealed := block.finished():
-            case Thinking(signature=""):
-                pass
-            case Thinking() | Redacted() | Opaque():
-                self._out.append(Sealed(block.index, sealed))
-            case _:
-                pass
+        if block.kind in ("text", "call") or (block.kind == "thinking" and not block.signature):
+            return  # and nothing is joined: a block may be told of with each of its pieces
+        sealed = block.finished()
+        assert isinstance(sealed, Thinking | Redacted | Opaque)
+        self._out.append(Sealed(block.index, sealed))
 
     def _flush(self) -> None:
         block, fresh = self._current, self._fresh

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from detent.models.assemble import MOST_CONTENT, Assembler
+from detent.models.assemble import MOST_CONTENT, Assembler, OpenBlock
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.openai_chat import OpenAIChat
 from detent.models.protocols.wire import Manner
@@ -655,3 +655,24 @@ def test_servers_have_their_own_words_for_the_cache(counts: bytes, usage: Usage)
     text = b'{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]'
     one = chat(text + b',"usage":{"prompt_tokens":10,%b}}' % counts)
     assert one.reply("m").usage == usage
+
+
+def test_a_signature_that_is_none_costs_nothing() -> None:
+    """A wire may name one with every piece: joining all of them each time would be quadratic."""
+    into = Assembler()
+    joined = 0
+
+    class Counted(OpenBlock):
+        def finished(self) -> Any:
+            nonlocal joined
+            joined += 1
+            return super().finished()
+
+    into._blocks["t"] = Counted(0, "thinking")
+    into._order.append(into._blocks["t"])
+    for _ in range(100):
+        into.piece("t", "thinking", "x")
+        into.sign("t", "")
+    into.piece("u", "text", "x")
+    into.sign("u", "signed")
+    assert joined == 0
