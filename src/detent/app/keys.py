@@ -102,10 +102,11 @@ def lacks_key(choice: Choice) -> bool:
     A server on this machine is not asked whether it wants one.
     """
     about = choice.about
-    asked = about.cloud or about.oauth or about.key_helper
-    if not asked and parse_target(choice.endpoint.base_url).origin.is_here:
+    if choice.secret or about.cloud or about.oauth or about.key_helper:
         return False
-    return bool(about.key_from or about.token_from) and not (choice.secret or asked)
+    if not (about.key_from or about.token_from):
+        return False
+    return not parse_target(choice.endpoint.base_url).origin.is_here
 
 
 def with_stored_key(wanted: str, environ: Mapping[str, str], known: Catalog) -> Mapping[str, str]:

@@ -118,9 +118,9 @@ def _reached(
     """
     try:
         choice = choose(name, environ, known)
-        with_keys = environ
-        if lacks_key(choice):
-            with_keys = with_stored_key(f"{choice.provider}/", environ, known)
+        if not lacks_key(choice):
+            return choice, environ
+        with_keys = with_stored_key(f"{choice.provider}/", environ, known)
     except NoModel as error:
         with_keys = with_stored_key(name, environ, known)
         if with_keys is environ and is_first:

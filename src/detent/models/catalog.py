@@ -109,17 +109,17 @@ class Catalog(Struct, frozen=True):
         Without the date behind it, if need be; an unknown model gets safe assumptions.
         """
         name = _plain(model)
-        bare = re.sub(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@.*)$", "", name)
-        for key in (f"{provider}/{model}", model, name, bare):
+        for key in (f"{provider}/{model}", model, name):
             if (known := self.models.get(key)) is not None:
                 return known
-        return ModelFacts()
+        bare = re.sub(r"(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|@.*)$", "", name)
+        return self.models.get(bare, ModelFacts())
 
 
 def _plain(model: str) -> str:
     """Without the maker in front of it, and without the version that one cloud puts behind."""
     name = model.rpartition("/")[2].rpartition("anthropic.")[2]
-    return re.sub(r"-v\d+(:\d+)?$", "", name)
+    return re.sub(r"-v\d+(:\d+)?$", "", name) if "-v" in name else name
 
 
 def _matches(family: Family, name: str) -> bool:
