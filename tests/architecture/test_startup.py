@@ -23,13 +23,13 @@ subprocess, uuid, decimal, datetime, typing_extensions where it is installed).""
 
 USED = """
 detent
-detent.app approvers clock config desk inbox journal keys models options places recorder \
+detent.app approvers clock config desk inbox journal models options places recorder \
 surroundings wire wishes
 detent.context bounds conversation media project prompt tokens
 detent.gate gate hooks paths terms
 detent.host environment files local
 detent.loop calls form kit limits listener passage rest room stages step turn
-detent.models assemble build catalog client credentials exchange failures protocols \
+detent.models assemble build catalog client credentials exchange protocols \
 protocols.anthropic_messages protocols.caching protocols.stops protocols.wire providers retry \
 route sse transport watch
 detent.ports

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from detent.app.config import Settings
-from detent.app.keys import credentials_for, lacks_key, with_stored_key
 from detent.app.options import Options
 from detent.app.places import detent_home
 from detent.app.wishes import retries, wishes_of
@@ -75,6 +74,10 @@ def _route(choice: Choice, wishes: Wishes, environ: Mapping[str, str], first: Ch
         wishes = replace(wishes, server_tools=(), betas=())
     if choice.wire != "anthropic":
         wishes = replace(wishes, extra_body=None)
+    if choice.secret and not choice.about.cloud:
+        return build_route(choice, wishes, environ)
+    from detent.app.keys import credentials_for
+
     return build_route(choice, wishes, environ, credentials_for(choice, environ))
 
 
@@ -118,10 +121,16 @@ def _reached(
     """
     try:
         choice = choose(name, environ, known)
+        if choice.secret:
+            return choice, environ
+        from detent.app.keys import lacks_key, with_stored_key
+
         if not lacks_key(choice):
             return choice, environ
         with_keys = with_stored_key(f"{choice.provider}/", environ, known)
     except NoModel as error:
+        from detent.app.keys import with_stored_key
+
         with_keys = with_stored_key(name, environ, known)
         if with_keys is environ and is_first:
             raise

@@ -11,7 +11,6 @@ from detent.app.config import Settings, load_sources, merge
 from detent.app.desk import DeskMaker
 from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
-from detent.app.keys import key_variables
 from detent.app.models import facts_of, known_models, names_in_use, open_model, prices, unpriced
 from detent.app.options import Options
 from detent.app.places import detent_home, user_home
@@ -150,8 +149,13 @@ def assemble(options: Options) -> Engine:
 
 def _host(options: Options, settings: Settings, environ: Mapping[str, str]) -> LocalHost:
     """Children get the user's environment, but not the keys to the models in use."""
-    in_use = (name.partition("/")[0] for name in names_in_use(options, settings, environ))
-    withheld = key_variables(known_models(settings), *in_use)
+
+    def withheld() -> frozenset[str]:
+        from detent.app.keys import key_variables
+
+        in_use = (name.partition("/")[0] for name in names_in_use(options, settings, environ))
+        return key_variables(known_models(settings), *in_use)
+
     return LocalHost(withheld=withheld, passed=settings.pass_env)
 
 

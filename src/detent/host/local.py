@@ -21,7 +21,7 @@ class LocalHost:
         self,
         environment: Mapping[str, str] | None = None,
         *,
-        withheld: Collection[str] = (),
+        withheld: Callable[[], Collection[str]] = tuple,
         passed: Collection[str] = (),
     ) -> None:
         """`withheld` and `passed`: see `child_environment`."""
@@ -35,7 +35,7 @@ class LocalHost:
         """What children get; worked out once."""
         if self._environment is None:
             self._environment = child_environment(
-                self._base, withheld=self._withheld, passed=self._passed
+                self._base, withheld=self._withheld(), passed=self._passed
             )
         return self._environment
 

@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from detent.models.assemble import Assembler
 from detent.models.credentials import Credentials, redact, secrets_in
-from detent.models.failures import failure_from_http, not_a_stream
 from detent.models.protocols.wire import Endpoint, Splitter, Wire
 from detent.models.sse import EventSplitter
 from detent.models.transport import ConnectionCut, Exchange, Transport
@@ -113,7 +112,8 @@ class Route:
 
     async def _receive(self, exchange: Exchange, deltas: DeltaSink, watch: Watch) -> Reply:
         if exchange.status != 200:
-            from detent.models.body import beginning
+            from detent.models.body import beginning  # what explains a failure is loaded for one
+            from detent.models.failures import failure_from_http
 
             body = await beginning(exchange, MOST_ERROR_TEXT)
             raise failure_from_http(exchange.status, exchange.headers, body)
@@ -139,6 +139,8 @@ class Route:
         self._wire.finish(assembler)
         await self._hand_on(assembler, deltas, watch)
         if not seen:
+            from detent.models.failures import not_a_stream
+
             raise not_a_stream(exchange.headers.get("content-type", ""), bytes(unseen))
         await self._settle(exchange)
         return assembler.reply(self.name, self.provider)

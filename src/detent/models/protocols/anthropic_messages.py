@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler
-from detent.models.failures import failure_in_stream
 from detent.models.protocols.caching import cache_mark, system_parts, with_marks
 from detent.models.protocols.stops import stop_of
 from detent.models.protocols.wire import (
@@ -177,6 +176,8 @@ class AnthropicMessages:
                     self._stop(index, into)
                 into.end()
             case "error":
+                from detent.models.failures import failure_in_stream
+
                 raise failure_in_stream(event.error or "error")
             case _:
                 pass  # pings, and whatever later versions invent

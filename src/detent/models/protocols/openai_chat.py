@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from detent.models.assemble import Assembler, OpenBlock
-from detent.models.failures import failure_in_stream
 from detent.models.protocols.caching import cache_mark, system_parts, with_marks
 from detent.models.protocols.chat_writing import (
     assistant_wire,
@@ -177,6 +176,8 @@ class OpenAIChat:
             return
         chunk = decoded(_chunk, data)
         if chunk.error:
+            from detent.models.failures import failure_in_stream
+
             raise failure_in_stream(chunk.error)
         if chunk.id:
             into.message_id = chunk.id
