@@ -37,6 +37,8 @@ from detent.types.outcomes import Outcome, content_of, is_error
 
 NEVER_RAN = "[interrupted before it ran]"
 MAY_HAVE_RUN = "[interrupted; it may have run in part. Check before you repeat it.]"
+LOST = "[an answer of yours was lost after its call {call} had begun: it may have run]"
+LONGEST_MENTION = 2_000
 DUPLICATE = "[the same call id came twice in one answer; it was run once]"
 
 
@@ -86,17 +88,19 @@ class Projection:
         """Ids of the last reply's calls: as sent, and as logged."""
         self._tail: list[UserBlock] = []
         self._outcomes: dict[str, Outcome] = {}
-        self._started: set[str] = set()
+        self._started: dict[str, str] = {}
+        """Ids of calls that have begun, with what they are."""
         self._ids: set[str] = set()
 
     def add(self, entry: Entry) -> None:
         match entry:
             case Prompted(content=content):
+                self._tell_lost()
                 self._say(content)
             case Reminded(text=text) | Compacted(summary=text):
                 self._say((Text(text),))
-            case CallStarted(call_id=call_id):
-                self._started.add(call_id)
+            case CallStarted(call_id=call_id, name=name, arguments=arguments):
+                self._started[call_id] = f"{name} {arguments[:LONGEST_MENTION]}"
             case CallEnded(call_id=call_id, outcome=outcome):
                 self._outcomes.setdefault(call_id, outcome)
             case Replied():
@@ -112,6 +116,14 @@ class Projection:
     def knows_call(self, call_id: str) -> bool:
         """Also a call whose answer was lost: its outcome must not be taken for another's."""
         return call_id in self._ids or call_id in self._outcomes or call_id in self._started
+
+    def _tell_lost(self) -> None:
+        """The agent died between the beginning of a call and the end of the answer it is from."""
+        answered = {logged for _, logged in self._open_calls}
+        for call_id in [one for one in self._started if one not in answered]:
+            self._tail.append(Text(LOST.format(call=self._started.pop(call_id))))
+            self._outcomes.pop(call_id, None)
+            self._ids.add(call_id)
 
     def _say(self, content: Iterable[UserBlock]) -> None:
         """A result stands only where its call is: one inside a prompt is left out."""
@@ -167,7 +179,7 @@ class Projection:
     def _forget_answered(self) -> None:
         for _, logged in self._open_calls:
             self._outcomes.pop(logged, None)
-            self._started.discard(logged)
+            self._started.pop(logged, None)
         self._open_calls = []
         self._tail = []
 

@@ -309,3 +309,24 @@ def test_images_pass_the_bounds() -> None:
 def test_the_exact_length_is_not_too_long() -> None:
     assert shortened("x" * 10, 10) == "x" * 10
     assert shortened("abcdefghijk", 10) == "abcde\n[… 1 characters left out …]\nghijk"
+
+
+def test_a_call_of_an_answer_that_was_lost_is_told() -> None:
+    """Killed after the call had begun and before its answer was whole."""
+    log: list[Entry] = [
+        Prompted(seq=1, turn=1, content=(Text("first"),)),
+        CallStarted(
+            seq=2,
+            call_id="a",
+            name="Bash",
+            arguments='{"command": "deploy"}',
+            effects=(),
+            verdict=Allow("test"),
+        ),
+        Prompted(seq=3, turn=2, content=(Text("second"),)),
+    ]
+    (message,) = Conversation(log).messages()
+    said = [block.text for block in message.content if isinstance(block, Text)]
+    assert said[0] == "first" and said[-1] == "second"
+    assert "deploy" in said[1] and "may have run" in said[1]
+    assert Conversation(log).knows_call("a")
