@@ -260,7 +260,7 @@ def test_the_environment_counts_where_the_command_line_is_silent(
         (["--max-budget-usd", "nan"], "takes a number"),
         (["--session-id", "../../x"], "takes a UUID"),
         (["--settings", "{"], "--settings: line 1"),
-        (["--json-schema", "{" + '"a":{' * 5000], "--json-schema: nested too deeply"),
+        (["--json-schema", "{" + '"a":{' * 50_000], "--json-schema: nested too deeply"),
         (["--json-schema", "a\0b"], "--json-schema: cannot read"),
         (["--max-thinking-tokens", "1.5"], "whole number"),
         (["--server-tool", "[]"], "--server-tool: expected a JSON object"),
