@@ -5,12 +5,12 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from detent.types.events import Reason, StepRecord
+from detent.types.messages import USUAL_OUTPUT
 from detent.types.usage import Usage
 
 BLOCKED_AT = 0.98
 """Share of the window beyond which no request is sent."""
 
-FIRST_OUTPUT = 32_000
 MOST_TRUNCATION_RETRIES = 3
 MOST_FORCED_CONTINUATIONS = 8
 MOST_PAUSES = 20
@@ -89,7 +89,7 @@ class Tally:
 
 def first_output(limits: Limits, most: int) -> int:
     """Where the output limit starts; 0 when nothing is known of the model and nothing wanted."""
-    wanted = limits.output or FIRST_OUTPUT
+    wanted = limits.output or USUAL_OUTPUT
     return min(wanted, most) if most else limits.output or 0
 
 

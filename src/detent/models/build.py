@@ -12,12 +12,10 @@ from detent.models.providers import Choice
 from detent.models.route import Bounds, Route
 from detent.models.transport import Transport
 from detent.models.watch import Timers
+from detent.types.messages import USUAL_OUTPUT
 
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 32_000}
 """What an effort is worth in tokens."""
-
-
-USUAL_OUTPUT = 32_000
 
 
 class Wishes(Struct, frozen=True):

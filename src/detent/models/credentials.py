@@ -75,7 +75,12 @@ def secrets_in(headers: Mapping[str, str]) -> tuple[Secret, ...]:
 
 def is_key(text: str) -> bool:
     """What can stand in a header: a key with a line end in it would become a header of its own."""
-    return bool(text) and all("!" <= char <= "~" for char in text)
+    return bool(text) and is_printable(text)
+
+
+def is_printable(text: str) -> bool:
+    """No blanks, no line ends, nothing beyond ASCII."""
+    return all("!" <= char <= "~" for char in text)
 
 
 def worn(headers: tuple[str, ...], secret: Secret) -> dict[str, str]:

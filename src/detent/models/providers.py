@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from detent.models.catalog import Catalog, ModelFacts, ProviderFacts, Traits
+from detent.models.credentials import is_printable
 from detent.models.protocols.wire import Endpoint
 from detent.models.transport import parse_target
 from detent.types.errors import BadInput, NoModel
@@ -169,7 +170,7 @@ def _headers(
             if colon and name.strip():
                 headers[name.strip().lower()] = value.strip()
     for name, value in headers.items():
-        if not _printable(name) or not _printable(value.replace(" ", "")):
+        if not is_printable(name) or not is_printable(value.replace(" ", "")):
             raise BadInput(f"the header {name!r} holds characters that no header has")
     return tuple(headers.items())
 
@@ -190,13 +191,9 @@ def _auth(facts: ProviderFacts, environ: Mapping[str, str]) -> tuple[tuple[str, 
 def _secret(environ: Mapping[str, str], names: tuple[str, ...]) -> str:
     """A key that holds a line end would become a header of its own."""
     secret = _first(environ, names).strip()
-    if not _printable(secret):
+    if not is_printable(secret):
         raise BadInput(f"{' or '.join(names)} holds characters that no key has")
     return secret
-
-
-def _printable(text: str) -> bool:
-    return all("!" <= char <= "~" for char in text)
 
 
 def base_url(

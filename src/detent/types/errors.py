@@ -5,7 +5,6 @@ from typing import Literal
 FailureKind = Literal[
     "auth",
     "bad_content",
-    "cancelled",
     "invalid_request",
     "invalid_response",
     "network",

@@ -7,6 +7,9 @@ from msgspec import Raw, Struct
 from detent.types.content import AssistantBlock, Call, UserBlock
 from detent.types.usage import Usage
 
+USUAL_OUTPUT = 32_000
+"""Tokens an answer may have at first, where nobody says otherwise."""
+
 
 class User(Struct, frozen=True):
     content: tuple[UserBlock, ...]

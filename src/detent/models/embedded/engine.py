@@ -96,7 +96,7 @@ def need_library() -> None:
 
 
 def _start(path: str) -> Any:
-    import xllamacpp  # type: ignore[import-not-found,unused-ignore]
+    import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = path
