@@ -19,6 +19,7 @@ from detent.loop.kit import Kit
 from detent.loop.turn import run_turn
 from detent.ports import Answer, BadArguments, Desk, Model, Question, Tool
 from detent.session.log import MemoryLog
+from detent.testing.bare_shop import BareShop
 from detent.testing.memory_host import MemoryHost
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Result, Text, UserBlock
@@ -83,6 +84,9 @@ class BenchTool:
     def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
         return self._effects
 
+    def moves(self, args: Any) -> bool:
+        return False
+
     async def run(self, args: Any, desk: Desk) -> Outcome:
         said = await self._body(args, desk)
         return done(said) if isinstance(said, str) else said
@@ -141,7 +145,7 @@ class Bench:
             ),
             inbox=self.inbox,
             clock=self.clock,
-            desk=DeskMaker("/p", MemoryHost({"/p/a.txt": "a"}), "s", {}),
+            desk=DeskMaker(BareShop("/p", MemoryHost({"/p/a.txt": "a"})), "s", {}),
             conversation=self.conversation,
             system=("Be brief.",),
             emit=self.recorder.emit,

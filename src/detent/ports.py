@@ -5,7 +5,7 @@ act on the Host, records entries in the Log, and projects the next request from 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from msgspec import Struct
 
@@ -53,6 +53,8 @@ class Finished(Struct, frozen=True):
     exit_code: int
     """Negative: the signal that killed it."""
     timed_out: bool = False
+    note: str = ""
+    """Why it was ended, if neither by itself nor by us: for the model."""
 
 
 class FileFacts(Struct, frozen=True, gc=False):
@@ -60,6 +62,22 @@ class FileFacts(Struct, frozen=True, gc=False):
     size: int
     modified: float
     is_dir: bool
+
+
+class Running(Protocol):
+    """A program that runs. It ends by itself, by `end`, or with the host."""
+
+    @property
+    def pid(self) -> int: ...
+    def write(self, data: bytes) -> None:
+        """To its input, where that was kept open. Never waits; a program that has closed it loses
+        the data."""
+
+    async def wait(self) -> Finished:
+        """Until it has ended and its output was read. Cancelling only stops the waiting."""
+
+    async def end(self) -> Finished:
+        """Asked, then made to; everything it has started goes with it."""
 
 
 class Host(Protocol):
@@ -81,6 +99,21 @@ class Host(Protocol):
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
     ) -> Finished: ...
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        output: Callable[[bytes], None] | str,
+        errors: Callable[[bytes], None] | None = None,
+        keeps_input: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> Running:
+        """Like `run` without the waiting. `output` may be a file: then the program itself writes
+        there, both streams, from the first byte on."""
+
+    async def aclose(self) -> None:
+        """Ends whatever still runs."""
 
 
 class FileMemory(Protocol):
@@ -96,6 +129,99 @@ class FileMemory(Protocol):
     def noted(self) -> Mapping[str, str]: ...
 
 
+class Outputs(Protocol):
+    """Files of the session for what is too long for a model; it is told their path instead."""
+
+    def create(self, name: str) -> BinaryIO:
+        """A new file to write, `.name` is its path. Raises OSError."""
+
+
+class Job(Struct, frozen=True):
+    """A command in the background, as it stands."""
+
+    id: str
+    command: str
+    path: str
+    """The file that holds its output."""
+    started: float
+    seconds: float
+    """How long it has run, or ran."""
+    exit_code: int | None = None
+    """None while it runs; negative: the signal that killed it."""
+    note: str = ""
+    """Why it was ended, if not by itself."""
+
+
+class Jobs(Protocol):
+    """The session's commands in the background. The model is told when one ends."""
+
+    async def start(self, command: str, argv: Sequence[str], cwd: str) -> Job: ...
+    def find(self, job: str) -> Job | None: ...
+    def all(self) -> tuple[Job, ...]: ...
+    async def wait(self, job: str, seconds: float) -> Job:
+        """Until it has ended or the time is up."""
+
+    async def stop(self, job: str, why: str) -> Job: ...
+
+
+class Page(Struct, frozen=True):
+    """What a web server answered."""
+
+    url: str
+    status: int
+    media_type: str
+    body: bytes
+    charset: str = ""
+    is_cut: bool = False
+    """There was more than wanted."""
+    moved_to: str = ""
+    """The address that it sends us to, where that is on another host: not followed."""
+
+
+class Web(Protocol):
+    """The network outside, under the session's network policy. Raises OSError with words for the
+    model; PermissionError when the address is one that must not be reached."""
+
+    async def get(
+        self, url: str, *, most: int, seconds: float, headers: Mapping[str, str] = {}
+    ) -> Page: ...
+    async def post(
+        self, url: str, body: bytes, *, most: int, seconds: float, headers: Mapping[str, str]
+    ) -> Page: ...
+
+
+class Code(Protocol):
+    """What language servers know of the code. Every answer is text for the model."""
+
+    async def look(self, action: str, path: str, line: int, character: int, query: str) -> str:
+        """Raises LookupError with the reason when there is no answer to be had."""
+
+    async def faults(self, path: str, before: str, after: str) -> str:
+        """What a change has made wrong, empty when nothing or when nobody can tell. Bounded in
+        time and never raises."""
+
+
+class Workshop(Protocol):
+    """What the desks of a session share; each part is made when it is first used."""
+
+    @property
+    def outputs(self) -> Outputs: ...
+    @property
+    def jobs(self) -> Jobs: ...
+    @property
+    def web(self) -> Web: ...
+    @property
+    def code(self) -> Code: ...
+    def last(self, tool: str) -> dict[str, Any] | None:
+        """The structured result of that tool's last call that went well, also before a resume."""
+
+    def move(self, folder: str) -> bool:
+        """The working folder of later calls; False, and no move, outside the workspace."""
+
+    async def switch_mode(self, mode: str) -> str:
+        """Another permission mode from now on, empty for the one before; gives its name."""
+
+
 class Desk(Struct, frozen=True):
     """What a running tool may use: nothing else."""
 
@@ -104,6 +230,7 @@ class Desk(Struct, frozen=True):
     host: Host
     files: FileMemory
     progress: Callable[[str], None]
+    shop: Workshop
     session: str = ""
     settings: Mapping[str, str] = {}
 
@@ -117,6 +244,10 @@ class Tool(Protocol):
     def timeout(self) -> float | None: ...
     def parse(self, arguments: str) -> Any: ...
     def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]: ...
+    def moves(self, args: Any) -> bool:
+        """Whether later calls may stand elsewhere after it (another folder, another mode): it runs
+        alone, and they are judged when it is done."""
+
     async def run(self, args: Any, desk: Desk) -> Outcome: ...
 
 
@@ -138,6 +269,8 @@ class Proposal(Struct, frozen=True):
     tool: str
     arguments: dict[str, Any]
     effects: tuple[Effect, ...]
+    cwd: str = ""
+    """Where it will run; empty is where the session began."""
 
 
 class Admitted(Struct, frozen=True):
@@ -188,7 +321,7 @@ class Revised(Struct, frozen=True):
 class Gate(Protocol):
     """Decides. Denied calls never run, and no hook can turn a deny rule into an allow."""
 
-    def harmless(self, effects: tuple[Effect, ...]) -> bool: ...
+    def harmless(self, proposal: Proposal) -> bool: ...
     def judge(self, proposal: Proposal) -> Verdict: ...
     async def admit(
         self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
@@ -211,7 +344,11 @@ class Log(Protocol):
 class Inbox(Protocol):
     """What arrives while a turn runs: steering, queued prompts, finished background jobs."""
 
-    def take(self) -> tuple[tuple[UserBlock, ...], ...]: ...
+    def take(self) -> tuple[tuple[UserBlock, ...], ...]:
+        """Prompts."""
+
+    def news(self) -> tuple[str, ...]:
+        """What the program has to tell the model: a job has ended."""
 
 
 class Spawner(Protocol):

@@ -1,8 +1,9 @@
 """The desk a call works at, and what the session remembers of files."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from detent.ports import Desk, Host
+from detent.ports import Desk, Host, Workshop
 from detent.types.events import CallEnded, Entry
 
 
@@ -30,28 +31,40 @@ def digests_in(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
+class Place(Workshop, Protocol):
+    """A workshop on a machine, and the folder it stands in now."""
+
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def host(self) -> Host: ...
+
+
 class DeskMaker:
     def __init__(
         self,
-        cwd: str,
-        host: Host,
+        shop: Place,
         session: str,
         settings: Mapping[str, str],
         entries: Sequence[Entry] = (),
     ) -> None:
-        self.cwd = cwd
-        self._host = host
+        self.shop = shop
         self._session = session
         self._settings = settings
         self._digests = digests_in(entries)
 
+    @property
+    def cwd(self) -> str:
+        return self.shop.cwd
+
     def __call__(self, call_id: str, progress: Callable[[str], None]) -> Desk:
         return Desk(
             call_id=call_id,
-            cwd=self.cwd,
-            host=self._host,
+            cwd=self.shop.cwd,
+            host=self.shop.host,
             files=FilesSeen(self._digests),
             progress=progress,
+            shop=self.shop,
             session=self._session,
             settings=self._settings,
         )

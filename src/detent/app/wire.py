@@ -1,8 +1,9 @@
 """The composition root: options in, a working session out. The one place that knows everybody."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.app.approvers import DenyingApprover
@@ -13,9 +14,12 @@ from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
 from detent.app.models import facts_of, known_models, names_in_use, open_model, prices, unpriced
 from detent.app.options import Options
+from detent.app.outputs import OutputFolder
 from detent.app.places import detent_home, user_home
 from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
+from detent.app.toolbox import toolbox_of
+from detent.app.workshop import Shop
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
 from detent.gate.gate import Gatekeeper
@@ -24,12 +28,28 @@ from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
 from detent.host.local import LocalHost
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
-from detent.models.catalog import ModelFacts
-from detent.ports import Model, Tool, Toolbox
-from detent.tools.registry import Registry, canonical_name
+from detent.ports import Clock, Model
+from detent.tools.registry import canonical_name
 from detent.types.errors import BadInput
 from detent.types.events import Notice, Switched, TurnEnded
 from detent.types.usage import Usage
+
+
+class Grounds(Struct, frozen=True):
+    """What a session is built on."""
+
+    options: Options
+    environ: Mapping[str, str]
+    settings: Settings
+    cwd: str
+    own: str
+    """The user's home folder."""
+    home: str
+    """The program's."""
+    clock: Clock
+
+    def model(self, options: Options) -> Model:
+        return open_model(options, self.settings, self.environ, self.clock)
 
 
 class Engine:
@@ -37,26 +57,29 @@ class Engine:
 
     def __init__(
         self,
+        grounds: Grounds,
         kit: Kit,
         journal: Journal,
         recorder: Recorder,
         inbox: Queue,
         gate: Gatekeeper,
-        options: Options,
-        open_model: Callable[[Options], Model],
-        facts: Callable[[str], ModelFacts],
+        shop: Shop,
     ) -> None:
         self.kit = kit
         self.journal = journal
         self.recorder = recorder
         self.inbox = inbox
         self.gate = gate
-        self.cwd = kit.desk.cwd
-        self.notices: list[str] = list(journal.notices)
-        self._options = options
-        self._open_model = open_model
-        self.facts = facts
+        self.shop = shop
+        self.notices: list[str] = [*journal.notices, *grounds.settings.notices]
+        self.facts = facts_of(grounds.settings)
         """What is known of a model by its name."""
+        self._grounds = grounds
+        self._options = grounds.options
+
+    @property
+    def cwd(self) -> str:
+        return self.shop.cwd
 
     async def switch_model(self, name: str) -> None:
         """Another model from the next turn on; the log says so."""
@@ -68,7 +91,7 @@ class Engine:
         await self._reopen(replace(self._options, thinking_budget=budget))
 
     async def _reopen(self, options: Options) -> None:
-        model, old = self._open_model(options), self.kit.model
+        model, old = self._grounds.model(options), self.kit.model
         self._options, self.kit = options, replace(self.kit, model=model)
         if model is not old:  # a model of the caller's own making stays what it is
             await old.aclose()
@@ -84,37 +107,48 @@ class Engine:
             await self.recorder.emit(opening(self.journal.session, self.cwd))
 
     async def aclose(self) -> None:
+        await self.shop.aclose()
         await self.kit.model.aclose()
         self.journal.close()
 
 
 def assemble(options: Options) -> Engine:
-    environ = os.environ if options.environ is None else options.environ
-    cwd = working_folder(options.cwd)
-    own, home = user_home(environ), detent_home(environ)
-    sources = load_sources(cwd, home, own, options.setting_sources, options.settings)
-    settings = merge(sources, trusted=options.trust)
-    clock = options.clock or SystemClock()
+    grounds = _grounds(options)
+    settings, clock = grounds.settings, grounds.clock
     rules = _rules(options, settings)
-    toolbox, form = _with_form(options, options.toolbox or _toolbox(options, rules))
+    toolbox, form = toolbox_of(options, rules)
     mode = parse_mode(options.permission_mode or settings.mode or "default")
-    model = open_model(options, settings, environ, clock)
+    model = grounds.model(options)
     price = prices(settings)
     if options.max_budget_usd and price(model.name, Usage(input=1)) is None:
         raise BadInput(unpriced(model.name))
-    journal = open_journal(options, cwd, home, clock.now)
-    conversation = Conversation(journal.log.entries)
+    journal = open_journal(options, grounds.cwd, grounds.home, clock.now)
+    entries = journal.log.entries
+    conversation = Conversation(entries)
     recorder = Recorder(journal.log, conversation, options.observers)
+    outputs = _outputs(journal)
+    workspace = _workspace(grounds, outputs)
     gate = Gatekeeper(
-        Workspace(cwd, _workspace_roots(cwd, (*options.add_dirs, *settings.directories)), own),
+        workspace,
         mode=mode,
         rules=rules,
         hooks=options.hooks,
+        hooks_first=settings.gate_order == "hooks_first",
         saved=lambda: not journal.log.trouble,
         report=lambda text: recorder.hint(Notice(text, "warning")),
         canonical=canonical_name,
     )
     inbox = Queue()
+    shop = Shop(
+        cwd=grounds.cwd,
+        host=options.host or _host(grounds),
+        clock=clock,
+        outputs=outputs,
+        entries=entries,
+        tell=inbox.tell,
+        holds=workspace.holds,
+        switch_mode=_mode_switch(gate, recorder),
+    )
     kit = Kit(
         model=model,
         toolbox=toolbox,
@@ -122,33 +156,54 @@ def assemble(options: Options) -> Engine:
         approver=options.approver or DenyingApprover(),
         inbox=inbox,
         clock=clock,
-        desk=DeskMaker(
-            cwd,
-            options.host or _host(options, settings, environ),
-            journal.session,
-            _for_tools(environ),
-            journal.log.entries,
-        ),
+        desk=DeskMaker(shop, journal.session, _for_tools(grounds), entries),
         conversation=conversation,
-        system=_system(options, cwd, mode, clock.now()),
+        system=_system(options, grounds.cwd, mode, clock.now()),
         emit=recorder.emit,
         hint=recorder.hint,
-        limits=_limits(options, settings, environ),
+        limits=_limits(grounds),
         price=price,
         trace=options.trace,
         form=form,
     )
-
-    def reopen(changed: Options) -> Model:
-        return open_model(changed, settings, environ, clock)
-
-    engine = Engine(kit, journal, recorder, inbox, gate, options, reopen, facts_of(settings))
-    engine.notices += settings.notices
-    return engine
+    return Engine(grounds, kit, journal, recorder, inbox, gate, shop)
 
 
-def _host(options: Options, settings: Settings, environ: Mapping[str, str]) -> LocalHost:
+def _grounds(options: Options) -> Grounds:
+    environ = os.environ if options.environ is None else options.environ
+    cwd = working_folder(options.cwd)
+    own, home = user_home(environ), detent_home(environ)
+    sources = load_sources(cwd, home, own, options.setting_sources, options.settings)
+    settings = merge(sources, trusted=options.trust)
+    return Grounds(options, environ, settings, cwd, own, home, options.clock or SystemClock())
+
+
+def _outputs(journal: Journal) -> OutputFolder:
+    """Beside the log, or in a place of its own that goes with the session."""
+    if journal.path:
+        return OutputFolder(journal.path.removesuffix(".jsonl"), lasting=True)
+    from tempfile import gettempdir
+
+    return OutputFolder(os.path.join(gettempdir(), f"detent-{journal.session}"), lasting=False)
+
+
+def _mode_switch(gate: Gatekeeper, recorder: Recorder) -> Callable[[str], Awaitable[str]]:
+    before = gate.mode
+
+    async def switch(mode: str) -> str:
+        nonlocal before
+        wanted = parse_mode(mode) if mode else before
+        if wanted != gate.mode:
+            before, gate.mode = gate.mode, wanted
+            await recorder.emit(Switched(mode=wanted))
+        return wanted
+
+    return switch
+
+
+def _host(grounds: Grounds) -> LocalHost:
     """Children get the user's environment, but not the keys to the models in use."""
+    options, settings, environ = grounds.options, grounds.settings, grounds.environ
 
     def withheld() -> frozenset[str]:
         from detent.app.keys import key_variables
@@ -172,11 +227,14 @@ def working_folder(wanted: str) -> str:
     return folder
 
 
-def _workspace_roots(cwd: str, further: tuple[str, ...]) -> tuple[str, ...]:
+def _workspace(grounds: Grounds, outputs: OutputFolder) -> Workspace:
+    cwd = grounds.cwd
+    further = (*grounds.options.add_dirs, *grounds.settings.directories)
     for folder in further:
         if not os.path.isdir(os.path.join(cwd, folder)):
             raise BadInput(f"there is no folder {folder} to add")
-    return tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
+    roots = tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
+    return Workspace(cwd, roots, grounds.own, readable=(outputs.folder,))
 
 
 def _rules(options: Options, settings: Settings) -> RuleSet:
@@ -194,41 +252,14 @@ def _rules(options: Options, settings: Settings) -> RuleSet:
     )
 
 
-def _toolbox(options: Options, rules: RuleSet) -> Toolbox:
-    """A tool that is denied as a whole is not offered to the model at all."""
-    extra: list[Tool] = [*options.custom_tools]
-    if options.plugin_dirs:
-        from detent.app.extensions.plugin_tools import plugin_tools
-
-        extra += plugin_tools(options.plugin_dirs)
-    denied = {rule.tool for rule in rules.deny if not rule.what}
-    try:
-        registry = Registry(options.tools, extra)
-        if denied:
-            offered = [spec.name for spec in registry.specs() if spec.name not in denied]
-            return Registry(offered, [tool for tool in extra if tool.spec.name not in denied])
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    return registry
-
-
-def _with_form(options: Options, toolbox: Toolbox) -> tuple[Toolbox, str]:
-    """With a schema one tool more: the one that takes the final answer, and its name."""
-    if options.json_schema is None:
-        return toolbox, ""
-    from detent.tools.structured_output import Beside, StructuredOutput
-
-    tool = StructuredOutput(options.json_schema)
-    return Beside(toolbox, tool), tool.spec.name
-
-
 def _compact_threshold(environ: Mapping[str, str]) -> int | None:
     """A value that is no positive number counts as none."""
     text = environ.get("CLAUDE_CODE_AUTO_COMPACT_INPUT_TOKENS", "")
     return int(text) if text.isdigit() and int(text) else None
 
 
-def _limits(options: Options, settings: Settings, environ: Mapping[str, str]) -> Limits:
+def _limits(grounds: Grounds) -> Limits:
+    options, settings = grounds.options, grounds.settings
     return Limits(
         steps=options.max_turns or settings.max_turns or None,
         calls=options.max_tool_calls or None,
@@ -236,11 +267,12 @@ def _limits(options: Options, settings: Settings, environ: Mapping[str, str]) ->
         seconds=options.max_seconds or None,
         dollars=options.max_budget_usd or None,
         output=options.max_output_tokens or None,
-        compact_at=options.auto_compact_input_tokens or _compact_threshold(environ),
+        compact_at=options.auto_compact_input_tokens or _compact_threshold(grounds.environ),
         wrap_up=options.on_budget == "wrap_up",
         reactive=settings.reactive_compact,
         early_calls=settings.early_calls,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
+        tool_seconds=settings.tool_timeouts,
     )
 
 
@@ -254,10 +286,13 @@ def _system(options: Options, cwd: str, mode: str, now: float) -> tuple[str, ...
     )
 
 
-def _for_tools(environ: Mapping[str, str]) -> dict[str, str]:
+def _for_tools(grounds: Grounds) -> dict[str, str]:
+    """What a tool may know of the settings, as texts."""
+    environ = grounds.environ
     names = {
         "BASH_DEFAULT_TIMEOUT_MS": "bash_default_timeout_ms",
         "BASH_MAX_TIMEOUT_MS": "bash_max_timeout_ms",
+        "BASH_MAX_OUTPUT_LENGTH": "bash_max_output_length",
     }
     given = {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}
     return {**given, "search_excludes": "\n".join(SECRET_GLOBS)}

@@ -17,7 +17,6 @@ from detent.gate.hooks import (
 from detent.gate.terms import Mode, RuleSet, Workspace
 from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised, Stopped
 from detent.types.content import UserBlock, plain_text
-from detent.types.effects import Effect
 from detent.types.errors import BadInput, PromptBlocked
 from detent.types.outcomes import Failed, Outcome, Refused, text_of, with_context
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
@@ -31,6 +30,7 @@ class Gatekeeper:
         mode: Mode = "default",
         rules: RuleSet | None = None,
         hooks: HookSet | None = None,
+        hooks_first: bool = True,
         saved: Callable[[], bool] = lambda: True,
         report: Callable[[str], None] = lambda text: None,
         canonical: Callable[[str], str] = lambda name: name,
@@ -39,29 +39,53 @@ class Gatekeeper:
         self._workspace = workspace
         self._rules = rules or RuleSet()
         self._hooks = hooks or HookSet()
+        self._hooks_first = hooks_first
         self._saved = saved
         self._report = report
         self._canonical = canonical
 
-    def harmless(self, effects: tuple[Effect, ...]) -> bool:
+    def harmless(self, proposal: Proposal) -> bool:
         from detent.gate.judging import is_harmless
 
-        return is_harmless(effects, self._workspace)
+        return is_harmless(proposal.effects, self._workspace.at(proposal.cwd))
 
     def judge(self, proposal: Proposal) -> Verdict:
         """Loaded with the first call: the first request need not wait for it."""
         from detent.gate.judging import Judge
 
-        judge = Judge(self._rules, self.mode, self._workspace, saved=self._saved())
-        return judge.verdict(proposal)
+        workspace = self._workspace.at(proposal.cwd)
+        return Judge(self._rules, self.mode, workspace, saved=self._saved()).verdict(proposal)
 
     async def admit(
         self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
     ) -> Admitted | Refused | Stopped:
-        """Deny rules first, then hooks, then the whole check on what the hooks left of the call."""
+        """Deny rules first, then hooks, then the whole check on what the hooks left of the call.
+
+        Where the permission is to come first, the hooks see only what it has let through, and
+        what they change is checked again.
+        """
         verdict = self.judge(proposal)
         if isinstance(verdict, Deny):
             return _refusal(verdict)
+        if self._hooks_first:
+            return await self._hooked(proposal, verdict, propose, ask)
+        first = await self._decided(proposal, verdict, HookAnswer(), propose, ask)
+        if not isinstance(first, Admitted):
+            return first
+        if first.arguments is not None:
+            proposal = propose(first.arguments)
+        second = await self._hooked(proposal, first.verdict, propose, ask)
+        if isinstance(second, Admitted) and second.arguments is None:
+            return replace(second, arguments=first.arguments)
+        return second
+
+    async def _hooked(
+        self,
+        proposal: Proposal,
+        verdict: Verdict,
+        propose: Callable[[dict[str, Any]], Proposal],
+        ask: Approver,
+    ) -> Admitted | Refused | Stopped:
         answer = await self._before(proposal)
         if answer.stop:
             return Stopped(Refused(answer.reason or answer.stop, "hook"), answer.stop)
@@ -74,6 +98,16 @@ class Gatekeeper:
             verdict = strictest(verdict, Ask("hook", answer.reason or "A hook asks first."))
         elif answer.decision == "allow" and isinstance(verdict, Ask) and _may_hook_allow(verdict):
             verdict = Allow("hook")
+        return await self._decided(proposal, verdict, answer, propose, ask)
+
+    async def _decided(
+        self,
+        proposal: Proposal,
+        verdict: Verdict,
+        answer: HookAnswer,
+        propose: Callable[[dict[str, Any]], Proposal],
+        ask: Approver,
+    ) -> Admitted | Refused:
         match verdict:
             case Deny():
                 return _refusal(verdict)

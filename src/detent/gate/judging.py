@@ -24,7 +24,7 @@ class Judge:
         self._mode = mode
         self._workspace = workspace
         self._saved = saved
-        self._place = Place(workspace.cwd, workspace.home)
+        self._place = Place(workspace.cwd, workspace.home, workspace.project)
 
     def verdict(self, proposal: Proposal) -> Verdict:
         if rule := restricting(self._rules.deny, proposal, self._place):

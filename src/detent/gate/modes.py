@@ -161,6 +161,7 @@ def _is_critical(word: str, starts: list[str], workspace: Workspace) -> bool:
         place.count("/") <= 2
         or f"{workspace.home}/".startswith(place)
         or f"{workspace.cwd}/".startswith(place)
+        or f"{workspace.project}/".startswith(place)
         for place in places
     )
 
@@ -169,5 +170,5 @@ def _edit_rules(path: str, workspace: Workspace) -> tuple[str, ...]:
     """None for a name that a pattern would read as more than itself."""
     if any(char in path for char in "*?[()"):
         return ()
-    inside = path.startswith(workspace.cwd + "/")
-    return (f"Edit({path[len(workspace.cwd) :] if inside else f'/{path}'})",)
+    inside = path.startswith(workspace.project + "/")
+    return (f"Edit({path[len(workspace.project) :] if inside else f'/{path}'})",)

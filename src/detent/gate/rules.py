@@ -44,7 +44,10 @@ class Place(Struct, frozen=True):
     """What relative patterns mean."""
 
     cwd: str
+    """Where a command runs."""
     home: str
+    project: str
+    """Where patterns are anchored."""
 
 
 def parse_rule(text: str, canonical: Callable[[str], str]) -> Rule:
@@ -126,7 +129,7 @@ def _touches(rule: Rule, proposal: Proposal, place: Place) -> bool:
         texts = [effect.command for effect in proposal.effects if isinstance(effect, Runs)]
         return any(_fits(rule.what, command) for text in texts for command in suspects(text))
     if rule.tool in _READING | _WRITING:
-        pattern = compiled(rule.what, place.cwd, place.home, anywhere=True)
+        pattern = compiled(rule.what, place.project, place.home, anywhere=True)
         paths = (p for effect in proposal.effects for p in _paths(rule, effect, place))
         return any(pattern.touches(spelling) for path in paths for spelling in spellings(path))
     # What we cannot read of a restriction holds for the whole tool.
@@ -188,7 +191,7 @@ def _roots(command: Command, text: str, place: Place) -> list[str]:
 
 
 def _may_reach(rule: Rule, root: str, place: Place) -> bool:
-    pattern = compiled(rule.what, place.cwd, place.home, anywhere=True)
+    pattern = compiled(rule.what, place.project, place.home, anywhere=True)
     return any(pattern.may_lie_below(spelling) for spelling in spellings(root))
 
 
@@ -196,7 +199,7 @@ def _proves(rule: Rule, proposal: Proposal, place: Place) -> bool:
     """For allow: everything it touches, by its name and by the place it leads to."""
     if rule.what.startswith("domain:"):
         return _reaches(rule.what, proposal, surely=True)
-    pattern = compiled(rule.what, place.cwd, place.home, anywhere=False)
+    pattern = compiled(rule.what, place.project, place.home, anywhere=False)
     kinds = (Reads, Writes) if rule.tool in _WRITING else (Reads,)
     return bool(proposal.effects) and all(
         isinstance(effect, kinds) and all(map(pattern.matches, spellings(effect.path)))

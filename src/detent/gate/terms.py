@@ -36,10 +36,29 @@ class RuleSet(Struct, frozen=True):
 class Workspace:
     """The folders a session works in."""
 
-    def __init__(self, cwd: str, roots: tuple[str, ...], home: str) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        roots: tuple[str, ...],
+        home: str,
+        *,
+        project: str = "",
+        readable: tuple[str, ...] = (),
+    ) -> None:
         self.cwd = cwd
+        """Where commands run now."""
+        self.project = project or cwd
+        """Where the session began: rules are anchored there."""
         self.roots = roots
         self.home = home
+        self.readable = readable
+        """Further folders that may be read, such as the session's own outputs."""
+
+    def at(self, cwd: str) -> "Workspace":
+        """The same workspace seen from another folder."""
+        if cwd in ("", self.cwd):
+            return self
+        return Workspace(cwd, self.roots, self.home, project=self.project, readable=self.readable)
 
     def full(self, path: str) -> str:
         return os.path.join(self.cwd, path)
@@ -52,4 +71,6 @@ class Workspace:
 
     def reads_freely(self, path: str) -> bool:
         full = self.full(path)
+        if is_inside(full, self.readable):
+            return True
         return self.holds(full) and not is_secret(full) and not is_special(full)

@@ -13,6 +13,8 @@ from detent.context.bounds import bounded
 from detent.context.media import sound_outcome
 from detent.loop.kit import Kit
 from detent.loop.passage import Passage, Prepared
+from detent.loop.repeats import Repeats
+from detent.ports import Outputs
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.events import CallEnded, CallStarted
@@ -28,11 +30,15 @@ class Slot:
         """The id as the model wrote it; ours may differ."""
         self.passage = Passage(kit, call)
         self.together = False
+        self.moves = False
+        """Calls behind it are judged only when it is done."""
         self.prepared = asyncio.Event()
         self.done = asyncio.Event()
         self.started = False
         self.ended = False
         self.begun: float | None = None
+        self.cwd = ""
+        """Where it began."""
         self.outcome: Outcome | None = None
 
     def ran_for(self, now: float) -> int:
@@ -49,6 +55,7 @@ class CallRunner:
         """By the position of the call's block in the answer."""
         self._tasks: list[asyncio.Task[None]] = []
         self._room = asyncio.Semaphore(max(1, kit.limits.concurrency))
+        self._repeats = Repeats(kit.conversation.entries)
         self.stop = ""
         """Set when a hook or the person ends the turn."""
 
@@ -81,6 +88,8 @@ class CallRunner:
             slot.outcome = Cut(self._closed)
         elif twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
+        else:
+            slot.outcome = self._repeats.take(call)
         self._tasks.append(asyncio.create_task(self._run(slot, earlier)))
 
     def discard(self) -> None:
@@ -137,12 +146,15 @@ class CallRunner:
     async def _outcome(self, slot: Slot, earlier: list[Slot]) -> Outcome:
         for other in earlier:
             await other.prepared.wait()
+            if other.moves:
+                await other.done.wait()
         if self.stop:
             return _too_late()
         prepared = await slot.passage.prepare()
         self.stop = self.stop or slot.passage.stop
         if isinstance(prepared, Prepared):
-            slot.together = self._kit.gate.harmless(prepared.proposal.effects)
+            slot.moves = prepared.tool.moves(prepared.args)
+            slot.together = not slot.moves and self._kit.gate.harmless(prepared.proposal)
         slot.prepared.set()
         if not isinstance(prepared, Prepared):
             return prepared
@@ -166,23 +178,39 @@ class CallRunner:
             )
         )
         kit.trace("Execute", proposal.tool)
-        slot.begun = kit.clock.elapsed()
+        slot.begun, slot.cwd = kit.clock.elapsed(), kit.desk.cwd
         outcome = await slot.passage.perform(prepared)
         self.stop = self.stop or slot.passage.stop
         return outcome
 
     async def _end(self, slot: Slot, outcome: Outcome) -> None:
-        slot.outcome, slot.ended = _recordable(bounded(sound_outcome(outcome))), True
-        self._kit.trace("Result", slot.call.name)
-        await self._kit.emit(
+        kit, cwd = self._kit, self._kit.desk.cwd
+
+        def keep(text: str) -> str:
+            return put_away(kit.desk.shop.outputs, f"{slot.call.name}-{slot.call.id}", text)
+
+        slot.outcome, slot.ended = _recordable(bounded(sound_outcome(outcome), keep)), True
+        kit.trace("Result", slot.call.name)
+        await kit.emit(
             CallEnded(
                 call_id=slot.call.id,
                 name=slot.call.name,
                 outcome=slot.outcome,
-                ms=slot.ran_for(self._kit.clock.elapsed()),
+                ms=slot.ran_for(kit.clock.elapsed()),
                 seen=dict(slot.passage.seen),
+                cwd=cwd if slot.moves and slot.started and cwd != slot.cwd else "",
             )
         )
+
+
+def put_away(outputs: Outputs, name: str, text: str) -> str:
+    """The path of the file that holds it; empty when it could not be written."""
+    try:
+        with outputs.create(name) as file:
+            file.write(text.encode("utf-8", "replace"))
+            return file.name
+    except OSError:
+        return ""
 
 
 def _recordable(outcome: Outcome) -> Outcome:

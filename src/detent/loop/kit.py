@@ -8,7 +8,7 @@ from msgspec import Struct
 from detent.context.conversation import Conversation
 from detent.loop.limits import Limits
 from detent.loop.stages import Trace, no_trace
-from detent.ports import Approver, Clock, Desk, Emit, Gate, Inbox, Model, Toolbox
+from detent.ports import Approver, Clock, Desk, Emit, Gate, Inbox, Model, Toolbox, Workshop
 from detent.types.events import Signal
 from detent.types.usage import Usage
 
@@ -18,6 +18,8 @@ class DeskMaker(Protocol):
 
     @property
     def cwd(self) -> str: ...
+    @property
+    def shop(self) -> Workshop: ...
     def __call__(self, call_id: str, progress: Callable[[str], None]) -> Desk: ...
 
 

@@ -40,6 +40,8 @@ class Limits(Struct, frozen=True):
     early_calls: bool = True
     """Calls start while the model still speaks."""
     concurrency: int = 10
+    tool_seconds: dict[str, float] = {}
+    """Time limits that replace what the tools say of themselves."""
 
 
 class Tally:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from detent.loop.kit import Kit
+from detent.loop.pulse import Pulse
 from detent.ports import (
     Admitted,
     Answer,
@@ -78,8 +79,9 @@ class Passage:
     def _propose(self, call: Call, tool: Tool) -> tuple[Proposal, Any]:
         """The parsed arguments are judged and then run: nothing is parsed again between."""
         args = tool.parse(call.arguments)
-        effects = tool.effects(args, self._kit.desk.cwd)
-        return Proposal(call, tool.spec.name, _as_object(call.arguments), effects), args
+        cwd = self._kit.desk.cwd
+        effects = tool.effects(args, cwd)
+        return Proposal(call, tool.spec.name, _as_object(call.arguments), effects, cwd), args
 
     async def perform(self, prepared: Prepared) -> Outcome:
         """Run it, and let the hooks behind it look at what came."""
@@ -93,12 +95,18 @@ class Passage:
     async def _run(self, prepared: Prepared) -> Outcome:
         """A tool that raises has failed; it never takes the turn down."""
         tool, name = prepared.tool, prepared.proposal.tool
+        seconds = self._kit.limits.tool_seconds.get(name, tool.timeout)
+
+        def beat(elapsed: float) -> None:
+            self._kit.hint(Progress(self._call.id, name, seconds=round(elapsed, 1)))
+
         try:
-            async with asyncio.timeout(tool.timeout) as limit:
-                return await tool.run(prepared.args, self._desk(name))
+            async with asyncio.timeout(seconds) as limit:
+                with Pulse(beat):
+                    return await tool.run(prepared.args, self._desk(name))
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
-                return Cut(f"timed out after {tool.timeout:g} s")
+                return Cut(f"timed out after {seconds:g} s")
             return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
 
     def _desk(self, name: str) -> Desk:

@@ -12,6 +12,7 @@ from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
 from detent.loop.limits import MORE_ROOM, MOST_TRUNCATION_RETRIES, Tally, exceeded
 from detent.loop.listener import Broken, Listener
+from detent.loop.repeats import BROKEN_OFF
 from detent.types.content import Call
 from detent.types.errors import ModelFailure
 from detent.types.events import Discarded, Notice, Replied, StepRecord
@@ -19,7 +20,6 @@ from detent.types.messages import Reply, Request
 
 WHOLE_STOPS = ("end_turn", "stop_sequence", "tool_use")
 CUT_STOPS = ("max_tokens", "model_context_window_exceeded")
-BROKEN_OFF = "broken_off"
 
 
 async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:

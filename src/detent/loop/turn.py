@@ -82,11 +82,13 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
 
 
 async def take_steering(kit: Kit, tally: Tally) -> bool:
-    """Prompts that arrived while the step ran join the conversation now."""
-    arrived = kit.inbox.take()
+    """Prompts and news that arrived while the step ran join the conversation now."""
+    news, arrived = kit.inbox.news(), kit.inbox.take()
+    for text in news:
+        await kit.emit(Reminded(text=text, source="background"))
     for content in arrived:
         await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
-    return bool(arrived)
+    return bool(news or arrived)
 
 
 async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:

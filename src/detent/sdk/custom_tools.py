@@ -46,6 +46,9 @@ class FunctionTool:
     def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
         return self._effects
 
+    def moves(self, args: Any) -> bool:
+        return False
+
     async def run(self, args: Any, desk: Desk) -> Outcome:
         given = {name: getattr(args, name) for name in self._arguments.__struct_fields__}
         if self._wants_desk:

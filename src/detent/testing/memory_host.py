@@ -4,7 +4,7 @@ import errno
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-from detent.ports import FileFacts, Finished
+from detent.ports import FileFacts, Finished, Running
 
 Answer = tuple[int, str]
 """Exit code and output."""
@@ -84,6 +84,21 @@ class MemoryHost:
         if text:
             output(text.encode())
         return Finished(code)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        output: Callable[[bytes], None] | str,
+        errors: Callable[[bytes], None] | None = None,
+        keeps_input: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> Running:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    async def aclose(self) -> None:
+        pass
 
     def _answer(self, argv: Sequence[str]) -> Answer:
         if callable(self._commands):

@@ -45,6 +45,9 @@ class StaticTool:
     def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
         return self._effects
 
+    def moves(self, args: Any) -> bool:
+        return False
+
     async def run(self, args: Any, desk: Desk) -> Outcome:
         try:
             return done(self._handler(args))

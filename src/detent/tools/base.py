@@ -52,6 +52,9 @@ class TypedTool(Generic[A]):
     def effects(self, args: A, cwd: str) -> tuple[Effect, ...]:
         raise NotImplementedError
 
+    def moves(self, args: A) -> bool:
+        return False
+
     async def run(self, args: A, desk: Desk) -> Outcome:
         try:
             return await self.act(args, desk)

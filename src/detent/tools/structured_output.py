@@ -48,6 +48,9 @@ class StructuredOutput:
     def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
         return ()
 
+    def moves(self, args: Any) -> bool:
+        return False
+
     async def run(self, args: Any, desk: Desk) -> Outcome:
         return done("The answer was accepted.", {"structured_output": args})
 

@@ -94,6 +94,8 @@ class CallEnded(Durable, frozen=True, kw_only=True):
     ms: int = 0
     seen: dict[str, str] = {}
     """Digests of the files the call has read or written, by path."""
+    cwd: str = ""
+    """The working folder from then on, where the call has changed it."""
 
 
 class Compacted(Durable, frozen=True, kw_only=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from detent.context.bounds import MOST_CHARACTERS, bounded, shortened
@@ -289,14 +291,16 @@ def test_short_outcomes_stay_as_they_are() -> None:
 def test_long_outcomes_keep_head_and_tail(kind: str) -> None:
     text = "a" * 40_000 + "middle" + "z" * 40_000
     outcome = {"done": done(text, {"k": 1}), "failed": Failed(text), "cut": Cut("r", text)}[kind]
-    short = bounded(outcome)
+    kept: list[str] = []
+    short = bounded(outcome, lambda text: kept.append(text) or "/o/full.txt")  # type: ignore[func-returns-value]
     assert type(short) is type(outcome)
     said = plain_text(short.content) if isinstance(short, Done) else short.text  # type: ignore[union-attr]
-    assert len(said) < MOST_CHARACTERS + 100
+    assert len(said) <= MOST_CHARACTERS
+    assert kept == [text] and "/o/full.txt" in said
     assert said.startswith("aaa")
     assert said.endswith("zzz")
-    assert "middle" not in said
-    assert "50,006 characters left out" in said
+    assert "amiddlez" not in said
+    assert "80,006 characters in all" in said
     if isinstance(short, Done):
         assert short.data == {"k": 1}, "programs read the whole result"
 
@@ -308,7 +312,25 @@ def test_images_pass_the_bounds() -> None:
 
 def test_the_exact_length_is_not_too_long() -> None:
     assert shortened("x" * 10, 10) == "x" * 10
-    assert shortened("abcdefghijk", 10) == "abcde\n[… 1 characters left out …]\nghijk"
+    short = shortened("a" * 50 + "b" * 51, 100)
+    assert len(short) == 100
+    assert short.startswith("aaa") and short.endswith("bbb") and "101 characters in all" in short
+
+
+def test_a_text_that_cannot_be_put_away_is_cut_all_the_same() -> None:
+    assert "the whole is in" not in shortened("x" * 200, 150, lambda text: "")
+    assert "the whole is in /o.txt" in shortened("x" * 200, 150, lambda text: "/o.txt")
+
+
+@given(
+    text=st.text(max_size=400),
+    most=st.integers(min_value=0, max_value=300),
+    path=st.sampled_from(["", "/outputs/Bash-call_1.txt"]),
+)
+def test_a_bound_is_never_exceeded(text: str, most: int, path: str) -> None:
+    short = shortened(text, most, lambda text: path)
+    assert len(short) <= most
+    short.encode()  # whole characters only
 
 
 def test_a_call_of_an_answer_that_was_lost_is_told() -> None:

@@ -357,7 +357,7 @@ def test_the_mode_can_be_changed_and_named() -> None:
     ],
 )
 def test_harmless_calls_may_run_together(effects: Any, harmless: bool) -> None:
-    assert gate().harmless(effects) is harmless
+    assert gate().harmless(Proposal(Call("c", "T", ""), "T", {}, effects)) is harmless
 
 
 def test_a_restriction_meets_every_tool_that_touches_the_same_thing() -> None:

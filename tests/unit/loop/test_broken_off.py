@@ -10,6 +10,7 @@ import pytest
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
 from detent.loop.limits import MOST_BROKEN_OFF, Limits
+from detent.loop.repeats import NOT_AGAIN
 from detent.models.retry import RetryPolicy, persist
 from detent.ports import Desk
 from detent.testing import call, fault, reply, say, think
@@ -33,7 +34,7 @@ from detent.types.events import (
     TurnEnded,
 )
 from detent.types.messages import Reply, Request
-from detent.types.outcomes import Refused
+from detent.types.outcomes import Cut, Outcome, Refused
 from detent.types.usage import Usage
 from kitbench import READS, WRITES, Bench, BenchTool, check_calls, check_valid, results
 
@@ -205,9 +206,52 @@ def test_an_id_that_a_server_gives_again_is_another_call() -> None:
     """Some count from zero in every answer."""
     _, act = counting()
     first = reply(call("act", {"n": 1}, id="call_0"), DOTS, fault=CUT)
-    b = lost(first, reply(call("act", {"n": 1}, id="call_0")), "ok", tools=[act])
+    b = lost(first, reply(call("act", {"n": 2}, id="call_0")), "ok", tools=[act])
     b.run()
-    assert [text for _, text, _ in told(b)] == ["ran 1", "ran 1"], "the model saw the first result"
+    assert [text for _, text, _ in told(b)] == ["ran 1", "ran 2"]
+    assert len({entry.call_id for entry in b.of(CallEnded)}) == 2
+
+
+@pytest.mark.parametrize("again", ["call_0", "another"])
+def test_a_call_that_the_next_answer_repeats_is_not_run_again(again: str) -> None:
+    ran, act = counting()
+    first = reply(call("act", {"n": 1}, id="call_0"), DOTS, fault=CUT)
+    repeated = reply(call("act", {"n": 1}, id=again), call("act", {"n": 1}, id="third"))
+    b = lost(first, repeated, "ok", tools=[act])
+    b.run()
+    one, two, three = (text for _, text, _ in told(b))
+    assert one == "ran 1"
+    assert two == f"ran 1\n\n{NOT_AGAIN}", "its outcome is attached"
+    assert three == "ran 1", "once for each: this one is a call of its own"
+    assert ran == [1, 1]
+
+
+def test_what_was_cut_short_may_run_again() -> None:
+    ran: list[str] = []
+
+    async def body(args: dict[str, Any], desk: Desk) -> Outcome | str:
+        ran.append("x")
+        return Cut("timed out") if len(ran) == 1 else "done"
+
+    slow = BenchTool("act", body, effects=READS)
+    first = reply(call("act", {"n": 1}, id="call_0"), DOTS, fault=CUT)
+    b = lost(first, reply(call("act", {"n": 1}, id="call_0")), "ok", tools=[slow])
+    b.run()
+    assert len(ran) == 2
+
+
+def test_only_the_answer_right_behind_counts_as_repeating() -> None:
+    ran, act = counting()
+    first = reply(call("act", {"n": 1}, id="a"), DOTS, fault=CUT)
+    b = lost(
+        first,
+        reply(call("act", {"n": 2}, id="b")),
+        reply(call("act", {"n": 1}, id="c")),
+        "ok",
+        tools=[act],
+    )
+    b.run()
+    assert ran == [1, 2, 1]
 
 
 def test_a_cancelled_answer_does_not_hold_the_words_of_a_lost_one() -> None:

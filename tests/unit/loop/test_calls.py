@@ -144,6 +144,9 @@ def test_a_tool_that_cancels_itself_ends_too() -> None:
 
 def test_effects_that_cannot_be_told_fail_the_call_not_the_turn() -> None:
     class Broken(BenchTool):
+        def moves(self, args: Any) -> bool:
+            return False
+
         def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
             raise ValueError("no idea")
 

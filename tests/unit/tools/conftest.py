@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from detent.ports import Desk, Host
+from detent.testing.bare_shop import BareShop
 from detent.testing.memory_host import MemoryHost
 from detent.tools.registry import Registry
 from detent.types import codec
@@ -26,6 +27,7 @@ class Bench:
         self.progress: list[str] = []
         self.show: Callable[[str], None] = self.progress.append
         self.registry = Registry()
+        self.shop = BareShop(cwd, host)
 
     def remember(self, path: str, digest: str) -> None:
         self.known[path] = digest
@@ -34,7 +36,9 @@ class Bench:
         return self.known.get(path)
 
     def desk(self) -> Desk:
-        return Desk("call_1", self.cwd, self.host, self, self.show, settings=self.settings)
+        return Desk(
+            "call_1", self.shop.cwd, self.host, self, self.show, self.shop, settings=self.settings
+        )
 
     def call(self, name: str, **arguments: Any) -> Outcome:
         return asyncio.run(self.acall(name, **arguments))

@@ -61,6 +61,9 @@ class PluginTool:
             return (Reads(cwd),)
         return (Connects("*"),)
 
+    def moves(self, args: Any) -> bool:
+        return False
+
     async def run(self, args: dict[str, Any], desk: Desk) -> Outcome:
         output = bytearray()
 
