@@ -23,15 +23,15 @@ subprocess, uuid, decimal, datetime, typing_extensions where it is installed).""
 
 USED = """
 detent
-detent.app approvers clock config desk inbox journal models options places recorder \
-surroundings wire wishes
+detent.app approvers clock config desk grounds inbox journal models options places recorder \
+surroundings toolbox wire wishes workshop
 detent.context bounds conversation media project prompt tokens
 detent.gate gate hooks paths terms
-detent.host environment files local
-detent.loop calls form kit limits listener passage rest room stages step turn
-detent.models assemble build catalog client credentials exchange protocols \
+detent.http exchange transport
+detent.loop calls form kit limits listener rest room stages step turn
+detent.models assemble build catalog client credentials protocols \
 protocols.anthropic_messages protocols.caching protocols.stops protocols.wire providers retry \
-route sse transport watch
+route sse watch
 detent.ports
 detent.sdk approval channel options session summary
 detent.session log store

@@ -3,53 +3,31 @@
 import os
 from collections.abc import Awaitable, Callable, Mapping
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.app.approvers import DenyingApprover
-from detent.app.clock import SystemClock
-from detent.app.config import Settings, load_sources, merge
+from detent.app.config import Settings
 from detent.app.desk import DeskMaker
+from detent.app.grounds import Grounds, grounds_of
 from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
-from detent.app.models import facts_of, known_models, names_in_use, open_model, prices, unpriced
+from detent.app.models import facts_of, prices, unpriced
 from detent.app.options import Options
-from detent.app.outputs import OutputFolder
-from detent.app.places import detent_home, user_home
 from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
 from detent.app.toolbox import toolbox_of
-from detent.app.workshop import Shop
+from detent.app.workshop import Shop, outputs_folder
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
 from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
-from detent.host.local import LocalHost
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
-from detent.ports import Clock, Model
 from detent.tools.registry import canonical_name
 from detent.types.errors import BadInput
 from detent.types.events import Notice, Switched, TurnEnded
 from detent.types.usage import Usage
-
-
-class Grounds(Struct, frozen=True):
-    """What a session is built on."""
-
-    options: Options
-    environ: Mapping[str, str]
-    settings: Settings
-    cwd: str
-    own: str
-    """The user's home folder."""
-    home: str
-    """The program's."""
-    clock: Clock
-
-    def model(self, options: Options) -> Model:
-        return open_model(options, self.settings, self.environ, self.clock)
 
 
 class Engine:
@@ -113,7 +91,7 @@ class Engine:
 
 
 def assemble(options: Options) -> Engine:
-    grounds = _grounds(options)
+    grounds = grounds_of(options)
     settings, clock = grounds.settings, grounds.clock
     rules = _rules(options, settings)
     toolbox, form = toolbox_of(options, rules)
@@ -126,8 +104,7 @@ def assemble(options: Options) -> Engine:
     entries = journal.log.entries
     conversation = Conversation(entries)
     recorder = Recorder(journal.log, conversation, options.observers)
-    outputs = _outputs(journal)
-    workspace = _workspace(grounds, outputs)
+    workspace = _workspace(grounds, outputs_folder(journal))
     gate = Gatekeeper(
         workspace,
         mode=mode,
@@ -140,11 +117,8 @@ def assemble(options: Options) -> Engine:
     )
     inbox = Queue()
     shop = Shop(
-        cwd=grounds.cwd,
-        host=options.host or _host(grounds),
-        clock=clock,
-        outputs=outputs,
-        entries=entries,
+        grounds,
+        journal,
         tell=inbox.tell,
         holds=workspace.holds,
         switch_mode=_mode_switch(gate, recorder),
@@ -169,72 +143,27 @@ def assemble(options: Options) -> Engine:
     return Engine(grounds, kit, journal, recorder, inbox, gate, shop)
 
 
-def _grounds(options: Options) -> Grounds:
-    environ = os.environ if options.environ is None else options.environ
-    cwd = working_folder(options.cwd)
-    own, home = user_home(environ), detent_home(environ)
-    sources = load_sources(cwd, home, own, options.setting_sources, options.settings)
-    settings = merge(sources, trusted=options.trust)
-    return Grounds(options, environ, settings, cwd, own, home, options.clock or SystemClock())
-
-
-def _outputs(journal: Journal) -> OutputFolder:
-    """Beside the log, or in a place of its own that goes with the session."""
-    if journal.path:
-        return OutputFolder(journal.path.removesuffix(".jsonl"), lasting=True)
-    from tempfile import gettempdir
-
-    return OutputFolder(os.path.join(gettempdir(), f"detent-{journal.session}"), lasting=False)
-
-
 def _mode_switch(gate: Gatekeeper, recorder: Recorder) -> Callable[[str], Awaitable[str]]:
-    before = gate.mode
+    """Empty is the way back from plan mode."""
 
     async def switch(mode: str) -> str:
-        nonlocal before
-        wanted = parse_mode(mode) if mode else before
+        wanted = parse_mode(mode or gate.usual_mode)
         if wanted != gate.mode:
-            before, gate.mode = gate.mode, wanted
+            gate.mode = wanted
             await recorder.emit(Switched(mode=wanted))
         return wanted
 
     return switch
 
 
-def _host(grounds: Grounds) -> LocalHost:
-    """Children get the user's environment, but not the keys to the models in use."""
-    options, settings, environ = grounds.options, grounds.settings, grounds.environ
-
-    def withheld() -> frozenset[str]:
-        from detent.app.keys import key_variables
-
-        in_use = (name.partition("/")[0] for name in names_in_use(options, settings, environ))
-        return key_variables(known_models(settings), *in_use)
-
-    return LocalHost(withheld=withheld, passed=settings.pass_env)
-
-
-def working_folder(wanted: str) -> str:
-    try:
-        folder = os.path.realpath(wanted) if wanted else os.getcwd()
-        os.scandir(folder).close()
-    except OSError as error:
-        raise BadInput(f"cannot work in {wanted or 'this folder'}: {error.strerror}") from None
-    try:
-        folder.encode()
-    except UnicodeEncodeError:
-        raise BadInput(f"the name of the folder is not UTF-8 text: {folder!a}") from None
-    return folder
-
-
-def _workspace(grounds: Grounds, outputs: OutputFolder) -> Workspace:
+def _workspace(grounds: Grounds, outputs: str) -> Workspace:
     cwd = grounds.cwd
     further = (*grounds.options.add_dirs, *grounds.settings.directories)
     for folder in further:
         if not os.path.isdir(os.path.join(cwd, folder)):
             raise BadInput(f"there is no folder {folder} to add")
     roots = tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
-    return Workspace(cwd, roots, grounds.own, readable=(outputs.folder,))
+    return Workspace(cwd, roots, grounds.own, readable=(outputs,))
 
 
 def _rules(options: Options, settings: Settings) -> RuleSet:

@@ -6,19 +6,22 @@ started gets exactly one `CallEnded`, also when it crashes or is cancelled.
 """
 
 import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from detent.context.bounds import bounded
 from detent.context.media import sound_outcome
 from detent.loop.kit import Kit
-from detent.loop.passage import Passage, Prepared
-from detent.loop.repeats import Repeats
 from detent.ports import Outputs
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.events import CallEnded, CallStarted
-from detent.types.outcomes import Cut, Failed, Outcome, text_of
+from detent.types.outcomes import Cut, Ending, Failed, Outcome, text_of
+
+if TYPE_CHECKING:
+    from detent.loop.passage import Passage, Prepared
 
 
 class Slot:
@@ -28,7 +31,7 @@ class Slot:
         self.call = call
         self.sent = sent
         """The id as the model wrote it; ours may differ."""
-        self.passage = Passage(kit, call)
+        self.passage = passage_of(kit, call)
         self.together = False
         self.moves = False
         """Calls behind it are judged only when it is done."""
@@ -47,15 +50,23 @@ class Slot:
 
 
 class CallRunner:
-    def __init__(self, kit: Kit, *, closed: str = "") -> None:
-        """`closed` says why no call may run but one that hands the final answer over."""
+    def __init__(
+        self,
+        kit: Kit,
+        *,
+        closed: str = "",
+        ran: Callable[[Call], Outcome | None] = lambda call: None,
+    ) -> None:
+        """`closed` says why no call may run but one that hands the final answer over; `ran` gives
+        the outcome of a call that need not run, for it has run before.
+        """
         self._kit = kit
         self._closed = closed
         self._slots: dict[int, Slot] = {}
         """By the position of the call's block in the answer."""
         self._tasks: list[asyncio.Task[None]] = []
         self._room = asyncio.Semaphore(max(1, kit.limits.concurrency))
-        self._repeats = Repeats(kit.conversation.entries)
+        self._ran = ran
         self.stop = ""
         """Set when a hook or the person ends the turn."""
 
@@ -89,7 +100,7 @@ class CallRunner:
         elif twin and call.id:
             slot.outcome = Failed("The same call came twice in one answer; it was run once.")
         else:
-            slot.outcome = self._repeats.take(call)
+            slot.outcome = self._ran(call)
         self._tasks.append(asyncio.create_task(self._run(slot, earlier)))
 
     def discard(self) -> None:
@@ -152,11 +163,11 @@ class CallRunner:
             return _too_late()
         prepared = await slot.passage.prepare()
         self.stop = self.stop or slot.passage.stop
-        if isinstance(prepared, Prepared):
+        if not isinstance(prepared, Ending):
             slot.moves = prepared.tool.moves(prepared.args)
             slot.together = not slot.moves and self._kit.gate.harmless(prepared.proposal)
         slot.prepared.set()
-        if not isinstance(prepared, Prepared):
+        if isinstance(prepared, Ending):
             return prepared
         for other in earlier:
             if not (slot.together and other.together):
@@ -164,7 +175,7 @@ class CallRunner:
         async with self._room:
             return _too_late() if self.stop else await self._perform(slot, prepared)
 
-    async def _perform(self, slot: Slot, prepared: Prepared) -> Outcome:
+    async def _perform(self, slot: Slot, prepared: "Prepared") -> Outcome:
         """The intent is in the log before the effect is in the world."""
         kit, proposal = self._kit, prepared.proposal
         slot.started = True
@@ -201,6 +212,13 @@ class CallRunner:
                 cwd=cwd if slot.moves and slot.started and cwd != slot.cwd else "",
             )
         )
+
+
+def passage_of(kit: Kit, call: Call) -> "Passage":
+    """Loaded with the first call: the first request need not wait for it."""
+    from detent.loop.passage import Passage
+
+    return Passage(kit, call)
 
 
 def put_away(outputs: Outputs, name: str, text: str) -> str:

@@ -17,6 +17,8 @@ MOST_PAUSES = 20
 MOST_FORM_TRIES = 5
 MOST_BROKEN_OFF = 5
 """Answers in a row. Each has run a call, so the turn gets on; but a server may always break off."""
+BROKEN_OFF = "broken_off"
+"""The stop of an answer that was kept as far as it came."""
 MORE_ROOM = 1.5
 """A larger output limit is worth the same question again only if it is this much larger."""
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from detent.loop.kit import Kit
 from detent.loop.pulse import Pulse
 from detent.ports import (
@@ -27,10 +29,18 @@ CUT_SHORT = "Not run: the call was cut off in the middle of its arguments."
 class Prepared:
     """A call that may run: what was judged is what will run."""
 
-    __slots__ = ("admitted", "args", "proposal", "tool")
+    __slots__ = ("admitted", "answer", "args", "proposal", "tool")
 
-    def __init__(self, tool: Tool, proposal: Proposal, args: Any, admitted: Admitted) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        proposal: Proposal,
+        args: Any,
+        admitted: Admitted,
+        answer: Mapping[str, Any],
+    ) -> None:
         self.tool = tool
+        self.answer = answer
         self.proposal = proposal
         self.args = args
         self.admitted = admitted
@@ -57,8 +67,9 @@ class Passage:
             return Failed(f"{CUT_SHORT} {error}" if ends_early(call.arguments) else str(error))
         kit.trace("Permit", call.name)
         kit.trace("Hooks", call.name)
+        given, asking = proposal.arguments, Asking(kit, self)
         try:
-            admitted = await kit.gate.admit(proposal, self._proposer(tool), Asking(kit, self))
+            admitted = await kit.gate.admit(proposal, self._proposer(tool), asking)
             if isinstance(admitted, Admitted) and admitted.arguments is not None:
                 proposal, args = self._propose(_with_arguments(call, admitted.arguments), tool)
         except BadArguments as error:
@@ -66,9 +77,11 @@ class Passage:
         if isinstance(admitted, Stopped):
             self.stop = admitted.reason
             return admitted.outcome
-        return (
-            admitted if isinstance(admitted, Refused) else Prepared(tool, proposal, args, admitted)
-        )
+        if isinstance(admitted, Refused):
+            return admitted
+        if asking.mode:
+            await kit.desk.shop.switch_mode(asking.mode)
+        return Prepared(tool, proposal, args, admitted, _difference(given, admitted.arguments))
 
     def _proposer(self, tool: Tool) -> Callable[[dict[str, Any]], Proposal]:
         def propose(changed: dict[str, Any]) -> Proposal:
@@ -103,19 +116,19 @@ class Passage:
         try:
             async with asyncio.timeout(seconds) as limit:
                 with Pulse(beat):
-                    return await tool.run(prepared.args, self._desk(name))
+                    return await tool.run(prepared.args, self._desk(prepared))
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 return Cut(f"timed out after {seconds:g} s")
             return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
 
-    def _desk(self, name: str) -> Desk:
+    def _desk(self, prepared: Prepared) -> Desk:
         def progress(text: str) -> None:
-            self._kit.hint(Progress(self._call.id, name, text))
+            self._kit.hint(Progress(self._call.id, prepared.proposal.tool, text))
 
         desk = self._kit.desk(self._call.id, progress)
         self.seen = desk.files.noted
-        return desk
+        return replace(desk, answer=prepared.answer) if prepared.answer else desk
 
 
 class Asking:
@@ -124,6 +137,8 @@ class Asking:
     def __init__(self, kit: Kit, passage: Passage) -> None:
         self._kit = kit
         self._passage = passage
+        self.mode = ""
+        """The mode that the answer asks for, once the call is admitted."""
 
     async def ask(self, question: Question) -> Answer:
         call = question.proposal.call
@@ -133,6 +148,7 @@ class Asking:
         if answer.interrupt:
             text = answer.reason or "the question was answered with an interrupt"
             self._passage.stop = text
+        self.mode = answer.mode if answer.allowed else ""
         await self._kit.emit(Answered(call.id, answer.allowed, answer.reason))
         return answer
 
@@ -141,6 +157,16 @@ def _as_object(arguments: str) -> dict[str, Any]:
     """What rules and hooks look at; a tool of its own making may take any text."""
     given = arguments_object(arguments)
     return {"input": arguments} if given is None else given
+
+
+def _difference(given: dict[str, Any], changed: dict[str, Any] | None) -> dict[str, Any]:
+    """What somebody else than the model has written into the arguments."""
+    changes = changed or {}
+    return {
+        name: value
+        for name, value in changes.items()
+        if name not in given or given[name] != value
+    }
 
 
 def _with_arguments(call: Call, arguments: dict[str, Any]) -> Call:

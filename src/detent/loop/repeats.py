@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from detent.loop.limits import BROKEN_OFF
 from detent.types.content import Call
 from detent.types.events import CallEnded, Entry, Prompted, Replied
 from detent.types.outcomes import Cut, Outcome, with_context
 
-BROKEN_OFF = "broken_off"
 NOT_AGAIN = "[From the answer that broke off: the same call, not run a second time.]"
 
 

@@ -5,18 +5,19 @@ far as it came, and the next request goes on from there. So nothing can be done 
 """
 
 import asyncio
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
-from detent.loop.limits import MORE_ROOM, MOST_TRUNCATION_RETRIES, Tally, exceeded
+from detent.loop.limits import BROKEN_OFF, MORE_ROOM, MOST_TRUNCATION_RETRIES, Tally, exceeded
 from detent.loop.listener import Broken, Listener
-from detent.loop.repeats import BROKEN_OFF
 from detent.types.content import Call
 from detent.types.errors import ModelFailure
 from detent.types.events import Discarded, Notice, Replied, StepRecord
 from detent.types.messages import Reply, Request
+from detent.types.outcomes import Outcome
 
 WHOLE_STOPS = ("end_turn", "stop_sequence", "tool_use")
 CUT_STOPS = ("max_tokens", "model_context_window_exceeded")
@@ -32,10 +33,19 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
         tools = [spec for spec in tools if spec.name == kit.form]
     request = Request(kit.system, messages, tools, tally.max_output)
     spent = "not run: the budget is spent" if tally.wrapping_up else ""
-    async with CallRunner(kit, closed=spent) as runner:
+    async with CallRunner(kit, closed=spent, ran=ran_before(kit, tally)) as runner:
         reply = await sample(kit, tally, request, runner)
         tally.calls += await runner.finish()
         return reply, runner.stop
+
+
+def ran_before(kit: Kit, tally: Tally) -> Callable[[Call], Outcome | None]:
+    """What has run in an answer that broke off; asked for again, it is not run again."""
+    if not tally.broken:
+        return lambda call: None
+    from detent.loop.repeats import Repeats
+
+    return Repeats(kit.conversation.entries).take
 
 
 async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -> Reply:
