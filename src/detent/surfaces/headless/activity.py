@@ -11,12 +11,14 @@ from detent.types.events import (
     CallStarted,
     Event,
     Notice,
+    Progress,
     Retrying,
 )
 from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused, text_of
 
 WIDTH = 100
 LONG_WAIT = 1.0
+LONG_CALL = 10
 
 
 def tell(text: str) -> None:
@@ -49,6 +51,8 @@ def tell_activity(event: Event) -> None:
             say(f"  → {name} {_gist(arguments)}"[:WIDTH])
         case CallEnded(name=name, outcome=outcome, ms=ms):
             say(f"  {_mark(outcome)} {name} · {ms} ms · {_came_to(outcome)}"[:WIDTH])
+        case Progress(name=name, seconds=seconds) if _is_due(seconds):
+            say(f"  … {name} · {seconds:.0f} s")
         case Retrying(attempt=attempt, of=of, delay=delay, error=error):
             say(f"  ↻ retry {attempt}/{of} in {delay:g} s: {error}")
         case Asked(name=name, arguments=arguments, reason=reason):
@@ -58,6 +62,11 @@ def tell_activity(event: Event) -> None:
             say("    allowed" if allowed else "    not allowed")
         case _:
             tell_notice(event)
+
+
+def _is_due(seconds: float) -> bool:
+    """A sign of life comes about once a second; one in ten is enough to read."""
+    return seconds >= LONG_CALL and seconds % LONG_CALL < 0.9
 
 
 def _mark(outcome: object) -> str:

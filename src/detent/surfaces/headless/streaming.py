@@ -7,7 +7,7 @@ from detent.sdk.session import Session, new_uuid
 from detent.surfaces.headless.frames import Frames, frame_line
 from detent.surfaces.headless.partials import Partials
 from detent.surfaces.headless.stdout import Stdout
-from detent.types.events import Event, Opened, Prompted
+from detent.types.events import Event, Opened, Progress, Prompted
 
 
 class FrameWriter:
@@ -24,6 +24,8 @@ class FrameWriter:
         if isinstance(event, Prompted) and not event.steered:
             await self.begin()
         if self._partials is not None:
+            if isinstance(event, Progress):
+                await self.write(self._frames.stamped(_progress(event)))
             for raw in self._partials.of(event):
                 frame = {"type": "stream_event", "event": raw, "parent_tool_use_id": None}
                 await self.write(self._frames.stamped(frame))
@@ -50,3 +52,15 @@ class FrameWriter:
 
     def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
         return self._frames.stamped(frame)
+
+
+def _progress(event: Progress) -> dict[str, Any]:
+    """Only with the partial messages: some hosts take no frame that they do not know."""
+    frame = {
+        "type": "tool_progress",
+        "tool_use_id": event.call_id,
+        "tool_name": event.name,
+        "parent_tool_use_id": None,
+        "elapsed_time_seconds": event.seconds,
+    }
+    return {**frame, "output": event.text} if event.text else frame
