@@ -4,13 +4,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jsonschema_rs
 import msgspec
 
 from detent.ports import BadArguments, Desk, Tool, Toolbox
+from detent.tools.schemas import Checker
 from detent.types.codec import decode_any, encode
 from detent.types.effects import Effect
-from detent.types.errors import BadInput
 from detent.types.messages import ToolSpec
 from detent.types.outcomes import Outcome, done
 
@@ -20,7 +19,6 @@ KEY = "value"
 AT_TOP = ("oneOf", "anyOf", "allOf", "not", "$ref", "if")
 """Providers refuse these at the top of a tool's schema."""
 SHARED = ("$defs", "definitions")
-MOST_FAULTS, LONGEST_FAULT = 8, 300
 
 
 class StructuredOutput:
@@ -28,7 +26,7 @@ class StructuredOutput:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._wraps = schema.get("type") != "object" or any(key in schema for key in AT_TOP)
-        self._checker = _checker(schema)
+        self._checker = Checker(schema)
         offered = wrapped(schema) if self._wraps else schema
         self.spec = ToolSpec(NAME, _description(), msgspec.Raw(encode(offered)))
 
@@ -41,7 +39,7 @@ class StructuredOutput:
             if not isinstance(given, dict) or set(given) != {KEY}:
                 raise BadArguments(f'{NAME}: send {{"{KEY}": …}} with the answer in it.')
             given = given[KEY]
-        if faults := self._faults(given):
+        if faults := self._checker.faults(given):
             raise BadArguments(f"{NAME}: the answer does not fit the schema.\n{faults}")
         return given
 
@@ -53,15 +51,6 @@ class StructuredOutput:
 
     async def run(self, args: Any, desk: Desk) -> Outcome:
         return done("The answer was accepted.", {"structured_output": args})
-
-    def _faults(self, value: Any) -> str:
-        """A line for each place that does not fit, the first ones."""
-        lines: list[str] = []
-        for error in self._checker.iter_errors(value):
-            if len(lines) == MOST_FAULTS:
-                return "\n".join([*lines, "- and more"])
-            lines.append(f"- {_place(error)}: {error.message[:LONGEST_FAULT]}")
-        return "\n".join(lines)
 
 
 class Beside:
@@ -107,23 +96,6 @@ def _moved(part: Any) -> Any:
 def _reference(target: str) -> str:
     stays = not target.startswith("#") or target.startswith(tuple(f"#/{key}/" for key in SHARED))
     return target if stays else f"#/properties/{KEY}{target[1:]}"
-
-
-def _checker(schema: Mapping[str, Any]) -> Any:
-    """Offline: a schema that points elsewhere is refused, for nothing is fetched on its behalf."""
-    try:
-        return jsonschema_rs.validator_for(dict(schema), offline=True)
-    except jsonschema_rs.ValidationError as error:
-        where = f"the JSON schema is not valid at {_place(error)}"
-        raise BadInput(f"{where}: {error.message[:LONGEST_FAULT]}") from None
-    except ValueError as error:
-        raise BadInput(f"the JSON schema is not valid: {error}") from None
-
-
-def _place(error: jsonschema_rs.ValidationError) -> str:
-    """`$.items[2].name`"""
-    steps = (f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.instance_path)
-    return "$" + "".join(steps)
 
 
 def _description() -> str:

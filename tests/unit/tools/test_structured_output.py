@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detent.ports import BadArguments
-from detent.tools.structured_output import KEY, MOST_FAULTS, NAME, StructuredOutput, wrapped
+from detent.tools.schemas import MOST_FAULTS
+from detent.tools.structured_output import KEY, NAME, StructuredOutput, wrapped
 from detent.types.errors import BadInput
 
 PERSON = {

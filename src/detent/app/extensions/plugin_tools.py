@@ -6,7 +6,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,9 @@ from detent.types.effects import Connects, Effect, Reads
 from detent.types.errors import BadInput
 from detent.types.messages import ToolSpec
 from detent.types.outcomes import Cut, Failed, Outcome, done
+
+if TYPE_CHECKING:
+    from detent.tools.schemas import Checker
 
 TIMEOUT = 120.0
 MOST_OUTPUT = 1_000_000
@@ -43,17 +46,26 @@ class PluginTool:
         self._plugin = plugin
         self._folder = folder
         self._declared = declared
+        self._checker: Checker | None = None
 
     def parse(self, arguments: str) -> dict[str, Any]:
         try:
             given = msgspec.json.decode(arguments or "{}")
         except msgspec.DecodeError as error:
             raise BadArguments(f"{self.spec.name}: not valid JSON ({error}).") from None
-        required = self._declared.inputSchema.get("required", [])
-        missing = [name for name in required if not isinstance(given, dict) or name not in given]
-        if not isinstance(given, dict) or missing:
-            raise BadArguments(f"{self.spec.name}: send an object with {', '.join(required)}.")
+        if not isinstance(given, dict):
+            raise BadArguments(f"{self.spec.name}: the arguments must be one JSON object.")
+        if faults := self._faults(given):
+            raise BadArguments(f"{self.spec.name}: the arguments do not fit.\n{faults}")
         return given
+
+    def _faults(self, given: dict[str, Any]) -> str:
+        """The checker is made with the first call: most tools are never called."""
+        if self._checker is None:
+            from detent.tools.schemas import Checker
+
+            self._checker = Checker(self._declared.inputSchema)
+        return self._checker.faults(given)
 
     def effects(self, args: dict[str, Any], cwd: str) -> tuple[Effect, ...]:
         """A foreign program may do anything, unless its manifest says that it only reads."""
