@@ -44,5 +44,7 @@ FIGURES = [
     Figure("stream_cpu_s", "20,000 deltas: CPU of the run", "stream", "s", 0.6, digits=2),
     Figure("stream_wall_s", "20,000 deltas: wall of the run", "stream", "s", digits=2),
     Figure("parallel_s", "5 x sleep 1 → next request", "parallel", "s", 1.2, digits=2),
+    Figure("flood_rss_mb", "peak RSS, a line of 200 MB", "flood", "MB", 45),
+    Figure("flood_wall_s", "a line of 200 MB: wall of the run", "flood", "s", digits=2),
     Figure("early_s", "first call vs end of a 3 s stream", "early", "s", -2.8, digits=2),
 ]

@@ -14,7 +14,15 @@ from contestants import Contestant
 from model import Model, Times
 from scenarios import DELTAS, GROWTH_STEPS, MARKERS, SCENARIOS, STEPS
 
-TIMEOUT_S = {"startup": 30, "steps": 90, "growth": 240, "stream": 60, "parallel": 30, "early": 30}
+TIMEOUT_S = {
+    "startup": 30,
+    "steps": 90,
+    "growth": 240,
+    "stream": 60,
+    "parallel": 30,
+    "early": 30,
+    "flood": 60,
+}
 REQUESTS = {
     "startup": 1,
     "steps": STEPS + 1,
@@ -22,6 +30,7 @@ REQUESTS = {
     "stream": 1,
     "parallel": 2,
     "early": 2,
+    "flood": 2,
 }
 assert REQUESTS.keys() == SCENARIOS.keys() == TIMEOUT_S.keys()
 
@@ -123,6 +132,8 @@ def figures(scenario: str, outcome: Outcome, times: Times, began: float) -> dict
             }
         case "stream":
             return {"stream_cpu_s": outcome.cpu_s, "stream_wall_s": outcome.wall_s}
+        case "flood":
+            return {"flood_rss_mb": outcome.rss_mb, "flood_wall_s": outcome.wall_s}
         case "parallel":
             return {"parallel_s": gaps[0] / 1e3}
         case _:

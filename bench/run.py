@@ -24,8 +24,16 @@ from model import Model
 from scenarios import SCENARIOS
 
 RESULTS = Path(__file__).resolve().parent / "results"
-ROUNDS = {"startup": 15, "steps": 7, "growth": 5, "stream": 5, "parallel": 3, "early": 3}
-QUICK = {"startup": 5, "steps": 3, "growth": 1, "stream": 3, "parallel": 1, "early": 1}
+ROUNDS = {
+    "startup": 15,
+    "steps": 7,
+    "growth": 5,
+    "stream": 5,
+    "parallel": 3,
+    "early": 3,
+    "flood": 2,
+}
+QUICK = {"startup": 5, "steps": 3, "growth": 1, "stream": 3, "parallel": 1, "early": 1, "flood": 1}
 GIVE_UP_AFTER = 2  # failures of one contestant in one scenario
 
 

@@ -16,6 +16,7 @@ STEPS = 50
 GROWTH_STEPS = 300
 DELTAS = 20_000
 PARALLEL = 5
+FLOOD_BYTES = 200_000_000
 DRIBBLE_SECONDS = 3.0
 DRIBBLE_PIECES, DRIBBLE_HELD = 12, 10  # fewer held than pieces: call 1 has visibly begun
 MARKER = b"marker-"
@@ -85,6 +86,12 @@ def early(tool: Tool) -> list[Answer]:
     return [Answer([first, second], DRIBBLE_HELD, DRIBBLE_SECONDS), DONE]
 
 
+def flood(tool: Tool) -> list[Answer]:
+    """One line of 200 MB, then the marker."""
+    text = f"head -c {FLOOD_BYTES} /dev/zero | tr '\\0' x; echo; {echo(0)}"
+    return [Answer([call(tool, 0, text)]), DONE]
+
+
 SCENARIOS = {
     "startup": startup,
     "steps": steps,
@@ -92,6 +99,7 @@ SCENARIOS = {
     "stream": stream,
     "parallel": parallel,
     "early": early,
+    "flood": flood,
 }
 # Tool results that the last request must hold.
-MARKERS = {"steps": STEPS, "growth": GROWTH_STEPS, "parallel": PARALLEL, "early": 2}
+MARKERS = {"steps": STEPS, "growth": GROWTH_STEPS, "parallel": PARALLEL, "early": 2, "flood": 1}
