@@ -21,7 +21,27 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "src" / "detent" / "tools"
 SPECS = TOOLS / "specs.json"
 
-ORDER = ("bash", "read", "edit", "write", "glob", "grep")
+ORDER = (
+    "bash",
+    "read",
+    "edit",
+    "write",
+    "glob",
+    "grep",
+    "task_output",
+    "task_stop",
+    "todo_write",
+    "ask_user_question",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "sleep",
+    "tool_search",
+    "multi_edit",
+    "notebook_edit",
+    "lsp",
+    "web_fetch",
+    "web_search",
+)
 """As the model sees them; changing it costs every user a cold prompt cache once."""
 
 
@@ -38,12 +58,26 @@ def entry(module: str) -> dict[str, Any]:
 
 
 def flat_schema(args: type[msgspec.Struct]) -> dict[str, Any]:
-    """Without references and titles, which some providers refuse and none needs. Choices get the
-    type that msgspec leaves out and some providers demand.
+    """Without references, titles and defaults, which some providers refuse and none needs. Choices
+    get the type that msgspec leaves out and some providers demand.
     """
-    (shape,) = msgspec.json.schema_components([args])[1].values()
+    (top,), shapes = msgspec.json.schema_components([args], ref_template="{name}")
+    return _flat(top, shapes)
+
+
+def _flat(field: dict[str, Any], shapes: dict[str, Any]) -> dict[str, Any]:
+    """One field, what it refers to put in its place."""
+    said = {key: value for key, value in field.items() if key not in ("$ref", "default", "title")}
+    if "$ref" in field:
+        return _object(shapes[field["$ref"]], shapes) | said
+    if "items" in said:
+        said["items"] = _flat(said["items"], shapes)
+    return said if "anyOf" in said else {"type": "string"} | said
+
+
+def _object(shape: dict[str, Any], shapes: dict[str, Any]) -> dict[str, Any]:
     fields = {
-        name: {"type": "string"} | {key: field[key] for key in field if key != "default"}
+        name: _flat(field, shapes)
         for name, field in shape["properties"].items()
         if not field.get("unadvertised")
     }

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from detent.models.transport import Exchange, Transport
+from detent.http.transport import Exchange, Transport
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 CERTIFICATES = Path(__file__).parent / "certs"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from detent.http.transport import Transport
 from detent.models.client import HttpModel
 from detent.models.credentials import Fixed
 from detent.models.protocols.anthropic_messages import AnthropicMessages
@@ -13,7 +14,6 @@ from detent.models.protocols.openai_responses import OpenAIResponses
 from detent.models.protocols.wire import Endpoint, Manner, Wire
 from detent.models.retry import RetryPolicy
 from detent.models.route import Bounds, Route
-from detent.models.transport import Transport
 from detent.models.watch import Timers
 from detent.ports import Clock
 

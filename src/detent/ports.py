@@ -219,7 +219,8 @@ class Workshop(Protocol):
         """The working folder of later calls; False, and no move, outside the workspace."""
 
     async def switch_mode(self, mode: str) -> str:
-        """Another permission mode from now on, empty for the one before; gives its name."""
+        """Another permission mode from now on, empty for the one before plan mode; gives its
+        name."""
 
 
 class Desk(Struct, frozen=True):
@@ -233,6 +234,8 @@ class Desk(Struct, frozen=True):
     shop: Workshop
     session: str = ""
     settings: Mapping[str, str] = {}
+    answer: Mapping[str, Any] = {}
+    """What whoever permitted the call has added to its arguments or changed in them."""
 
 
 class Tool(Protocol):
@@ -300,6 +303,8 @@ class Answer(Struct, frozen=True):
     arguments: dict[str, Any] | None = None
     rules: tuple[str, ...] = ()
     """Rules to honour from now on."""
+    mode: str = ""
+    """The permission mode from now on; empty is the one there is."""
     interrupt: bool = False
     by: str = "person"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from pathlib import Path
 from threading import Event as ThreadEvent
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from detent.testing import call, fault, reply, say
 
 from .conftest import Frame, Live, Pipe, Runner
+from .test_exit_codes import is_gone
 
 BYPASS = ("--permission-mode", "bypassPermissions")
 
@@ -68,21 +68,14 @@ def test_an_interrupt_ends_the_call_and_all_it_started(
     stubborn = f"(trap '' TERM INT; echo $BASHPID > {pipe.path}; sleep 300) & wait"
     runner.serve(reply(call("Bash", command=stubborn)), "done")
     live = runner.start("-p", "go", *BYPASS, "--output-format", "json")
-    pid = int(pipe.line())
+    stubborn_one = os.pidfd_open(int(pipe.line()))
     os.kill(live.pid, how)
     ran = live.finish()
-    assert not Path(f"/proc/{pid}").exists() or _is_dead(pid)
+    assert is_gone(stubborn_one)
+    os.close(stubborn_one)
     entries = runner.entries(ran.result["session_id"])
     (ended,) = [entry for entry in entries if entry["type"] == "callended"]
     assert ended["outcome"]["type"] == "cut"
-
-
-def _is_dead(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return True
-    return state in "ZX"
 
 
 def test_output_and_time_of_a_running_call_are_told(runner: Runner, pipe: Pipe) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from detent.gate.terms import parse_mode
 from detent.models.catalog import ModelFacts, ProviderFacts
+from detent.tools.registry import canonical_name
 from detent.types.codec import decode_object
 from detent.types.errors import BadInput
 
@@ -23,12 +24,19 @@ FOR_THE_USER = (
     "retryLongestWait",
     "retryJitter",
     "maxToolConcurrency",
+    "toolTimeouts",
+    "toolGateOrder",
 )
 """Settings by which a project could make the user wait or pay."""
 
 Word = TypeVar("Word", bound=str)
 REPLAYS: tuple[Literal["never", "tool_turns", "always"], ...] = ("never", "tool_turns", "always")
 CACHE_TTLS: tuple[Literal["5m", "1h"], ...] = ("5m", "1h")
+GATE_ORDERS: tuple[Literal["hooks_first", "permission_first"], ...] = (
+    "hooks_first",
+    "permission_first",
+)
+TOOL_SEARCHES: tuple[Literal["auto", "always", "never"], ...] = ("auto", "always", "never")
 PROFILES: tuple[Literal["small", "full"], ...] = ("small", "full")
 
 
@@ -57,6 +65,12 @@ class Settings(Struct, frozen=True):
     early_calls: bool = True
     reactive_compact: bool = True
     max_tool_concurrency: int | None = None
+    tool_timeouts: dict[str, float] = {}
+    gate_order: Literal["hooks_first", "permission_first"] = "hooks_first"
+    tool_search: Literal["auto", "always", "never"] = "auto"
+    """Whether tools from elsewhere are shown only when searched for."""
+    lsp: dict[str, tuple[str, ...]] | None = {}
+    """Commands of language servers by language or file ending; None: no server at all."""
     effort: str = ""
     thinking_budget: int | None = None
     replay_thinking: Literal["", "never", "tool_turns", "always"] = ""
@@ -68,6 +82,9 @@ class Settings(Struct, frozen=True):
     """Variables with keys that child processes get all the same."""
     providers: dict[str, ProviderFacts] = {}
     models: dict[str, ModelFacts] = {}
+    web_search: dict[str, Any] = {}
+    may_reach: tuple[str, ...] = ()
+    """Hosts of the web tools that need not be public."""
     notices: tuple[str, ...] = ()
 
 
@@ -159,6 +176,8 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         note = f"{name}: a scripted model is ignored; only you can choose one"
         notices, model = (*notices, note), ""
     providers, models, helper, notices = _endpoints(old, source, notices)
+    web_search, may_reach, notices = _web(old, source, notices)
+    lsp, notices = _language_servers(old, source, notices)
     return Settings(
         model=model or old.model,
         fallback_models=_fallbacks(values, name) or old.fallback_models,
@@ -175,6 +194,10 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         early_calls=_switch(values, "streamingToolExecution", name, old.early_calls),
         reactive_compact=_switch(values, "reactiveCompact", name, old.reactive_compact),
         max_tool_concurrency=_whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
+        tool_timeouts={**old.tool_timeouts, **_timeouts(values, name)},
+        gate_order=_one_of(values, "toolGateOrder", GATE_ORDERS, name) or old.gate_order,
+        tool_search=_one_of(values, "toolSearch", TOOL_SEARCHES, name) or old.tool_search,
+        lsp=lsp,
         effort=_text(values, "effortLevel", name) or old.effort,
         thinking_budget=_whole(values, "maxThinkingTokens", name, old.thinking_budget),
         replay_thinking=_one_of(values, "replayThinking", REPLAYS, name) or old.replay_thinking,
@@ -185,6 +208,8 @@ def _merged(old: Settings, source: Source, *, trusted: bool) -> Settings:
         pass_env=old.pass_env if source.is_project else (*old.pass_env, *_names(values, name)),
         providers=providers,
         models=models,
+        web_search=web_search,
+        may_reach=may_reach,
         notices=notices,
     )
 
@@ -205,6 +230,43 @@ def _endpoints(
     providers, models = providers_from(given, name)
     merged = {**old.providers, **providers}, {**old.models, **models}
     return *merged, helper or old.key_helper, notices
+
+
+def _language_servers(
+    old: Settings, source: Source, notices: tuple[str, ...]
+) -> tuple[dict[str, tuple[str, ...]] | None, tuple[str, ...]]:
+    """Programs that start without a question are for the user alone, as endpoints are."""
+    given, name = source.values.get("lsp", {}), source.path
+    if source.is_project:
+        note = (f"{name}: its lsp is ignored; only you can set it",) if given != {} else ()
+        return old.lsp, (*notices, *note)
+    if given is False:
+        return None, notices
+    if not isinstance(given, dict):
+        raise BadInput(f"{name}: lsp must be an object, or false")
+    for language, command in given.items():
+        is_list = isinstance(command, list) and all(isinstance(word, str) for word in command)
+        if command is not False and not (is_list and command):
+            raise BadInput(f"{name}: lsp: {language} needs a command as a list, or false")
+    commands = {language: tuple(command or ()) for language, command in given.items()}
+    return ({**(old.lsp or {}), **commands} if given else old.lsp), notices
+
+
+def _web(
+    old: Settings, source: Source, notices: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+    """Who learns what is searched for, and which hosts inside are reached: for the user alone."""
+    values, name = source.values, source.path
+    search, fetch = _table(values, "webSearch", name), _table(values, "webFetch", name)
+    if not search and not fetch:
+        return old.web_search, old.may_reach, notices
+    if source.is_project:
+        note = f"{name}: its webSearch and webFetch are ignored; only you can set them"
+        return old.web_search, old.may_reach, (*notices, note)
+    from detent.app.searching import checked_hosts, checked_search
+
+    hosts = (*old.may_reach, *checked_hosts(fetch, name))
+    return checked_search(search, name) or old.web_search, hosts, notices
 
 
 def _names(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -285,6 +347,15 @@ def _number(values: Mapping[str, Any], key: str, name: str, default: float | Non
     if value is not None and value < 0:
         raise BadInput(f"{name}: {key} must not be negative")
     return value
+
+
+def _timeouts(values: Mapping[str, Any], name: str) -> dict[str, float]:
+    """Seconds by the name of a tool, an alias included."""
+    table = _table(values, "toolTimeouts", name)
+    for tool in table:
+        if not _number(table, tool, f"{name}: toolTimeouts", None):
+            raise BadInput(f"{name}: toolTimeouts: {tool} needs seconds above zero")
+    return {canonical_name(tool): float(seconds) for tool, seconds in table.items()}
 
 
 def _switch(values: Mapping[str, Any], key: str, name: str, default: bool) -> bool:

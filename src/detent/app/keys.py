@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from detent.app.places import detent_home
+from detent.http.transport import parse_target
 from detent.models.catalog import Catalog
 from detent.models.credentials import Credentials, Secret, is_key
 from detent.models.providers import Choice
-from detent.models.transport import parse_target
 from detent.types.errors import BadInput
 
 TTL = "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"
@@ -77,8 +77,8 @@ class _OAuth(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 def _oauth(choice: Choice, environ: Mapping[str, str]) -> Credentials:
     from detent.app.tokens import TokenFile
+    from detent.http.transport import Transport
     from detent.models.oauth import Grant, oauth
-    from detent.models.transport import Transport
 
     try:
         wanted = msgspec.convert(choice.about.oauth, _OAuth)

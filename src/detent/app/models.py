@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from detent.app.config import Settings
 from detent.app.options import Options
 from detent.app.places import detent_home
-from detent.app.wishes import retries, wishes_of
+from detent.app.wishes import retries, wishes_for, wishes_of
 from detent.models.build import Wishes, build_route
 from detent.models.catalog import Catalog, ModelFacts, catalog
 from detent.models.client import HttpModel
@@ -47,7 +47,11 @@ def open_model(
     small = _is_small(choices[0][0], settings)
     wishes = wishes_of(options, settings, environ)
     routes = [
-        _route(_with_usual_window(choice) if small else choice, wishes, place, choices[0][0])
+        _route(
+            _with_usual_window(choice) if small else choice,
+            wishes_for(choice, wishes, choices[0][0], settings),
+            place,
+        )
         for choice, place in choices
     ]
     model = HttpModel(routes, clock=clock, retry=retries(settings, environ))
@@ -68,12 +72,7 @@ def names_in_use(
     return first, *dict.fromkeys(name for name in others if name and name != first)
 
 
-def _route(choice: Choice, wishes: Wishes, environ: Mapping[str, str], first: Choice) -> Route:
-    """What was wished of the first provider in its own notation is not said to another."""
-    if choice.provider != first.provider:
-        wishes = replace(wishes, server_tools=(), betas=())
-    if choice.wire != "anthropic":
-        wishes = replace(wishes, extra_body=None)
+def _route(choice: Choice, wishes: Wishes, environ: Mapping[str, str]) -> Route:
     if choice.secret and not choice.about.cloud:
         return build_route(choice, wishes, environ)
     from detent.app.keys import credentials_for

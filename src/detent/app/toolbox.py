@@ -1,33 +1,78 @@
 """Which tools a session has: built-in ones, the caller's own, plugins', and the one for a form."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from detent.app.approvers import is_person
+from detent.app.config import Settings
+from detent.app.grounds import Grounds
 from detent.app.options import Options
 from detent.gate.terms import RuleSet
 from detent.ports import Tool, Toolbox
-from detent.tools.registry import Registry
+from detent.tools.registry import Registry, catalogue
 from detent.types.errors import BadInput
+from detent.types.events import Entry
+
+FOR_A_PERSON = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
+"""Without somebody to answer they have no sense."""
 
 
-def toolbox_of(options: Options, rules: RuleSet) -> tuple[Toolbox, str]:
+SEARCH_VARIABLES = ("BRAVE_API_KEY", "TAVILY_API_KEY", "SEARXNG_URL")
+"""Any of them says who searches the web."""
+
+
+def toolbox_of(grounds: Grounds, rules: RuleSet) -> tuple[Toolbox, str]:
     """The tools, and the name of the one that takes the final answer, where it must have a form."""
-    return _with_form(options, options.toolbox or _toolbox(options, rules))
+    options = grounds.options
+    return _with_form(options, options.toolbox or _toolbox(grounds, rules))
 
 
-def _toolbox(options: Options, rules: RuleSet) -> Toolbox:
-    """A tool that is denied as a whole is not offered to the model at all."""
+def _toolbox(grounds: Grounds, rules: RuleSet) -> Toolbox:
+    """A tool that is denied as a whole, or has nothing to do, is not offered to the model."""
+    options, given = grounds.options, _given(grounds)
     extra: list[Tool] = [*options.custom_tools]
     if options.plugin_dirs:
         from detent.app.extensions.plugin_tools import plugin_tools
 
         extra += plugin_tools(options.plugin_dirs)
     denied = {rule.tool for rule in rules.deny if not rule.what}
+    extra = [tool for tool in extra if tool.spec.name not in denied]
+    idle = {"ToolSearch", *(() if is_person(options.approver) else FOR_A_PERSON)}
+    idle |= {"WebSearch"} - given.keys()
+    idle -= {tool.spec.name for tool in extra}
     try:
-        registry = Registry(options.tools, extra)
-        if denied:
-            offered = [spec.name for spec in registry.specs() if spec.name not in denied]
-            return Registry(offered, [tool for tool in extra if tool.spec.name not in denied])
+        specs = Registry(options.tools, extra).specs()
+        offered = [spec.name for spec in specs if spec.name not in denied | idle]
+        return Registry(offered, extra, given)
     except ValueError as error:
         raise BadInput(str(error)) from None
-    return registry
+
+
+def _given(grounds: Grounds) -> dict[str, tuple[Any, ...]]:
+    """What tools need to know of the settings before they are used."""
+    settings, environ = grounds.settings, grounds.environ
+    if not settings.web_search and not any(environ.get(name) for name in SEARCH_VARIABLES):
+        return {}
+    from detent.app.searching import engine_of
+
+    engine = engine_of(settings, environ)
+    return {"WebSearch": (engine,)} if engine else {}
+
+
+def held_back(
+    toolbox: Toolbox, form: str, settings: Settings, window: int, entries: Sequence[Entry]
+) -> Toolbox:
+    """Where tools from elsewhere take much of the window they are shown only when searched for."""
+    if settings.tool_search == "never":
+        return toolbox
+    foreign = [s for s in toolbox.specs() if s.name not in catalogue() and s.name != form]
+    if not foreign:
+        return toolbox
+    from detent.tools.deferred import Deferred, found_in, is_much
+
+    if settings.tool_search == "auto" and not is_much(foreign, window):
+        return toolbox
+    return Deferred(toolbox, [spec.name for spec in foreign], found_in(entries))
 
 
 def _with_form(options: Options, toolbox: Toolbox) -> tuple[Toolbox, str]:

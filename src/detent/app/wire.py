@@ -15,8 +15,9 @@ from detent.app.models import facts_of, prices, unpriced
 from detent.app.options import Options
 from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
-from detent.app.toolbox import toolbox_of
+from detent.app.toolbox import held_back, toolbox_of
 from detent.app.workshop import Shop, outputs_folder
+from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
 from detent.gate.gate import Gatekeeper
@@ -94,7 +95,7 @@ def assemble(options: Options) -> Engine:
     grounds = grounds_of(options)
     settings, clock = grounds.settings, grounds.clock
     rules = _rules(options, settings)
-    toolbox, form = toolbox_of(options, rules)
+    toolbox, form = toolbox_of(grounds, rules)
     mode = parse_mode(options.permission_mode or settings.mode or "default")
     model = grounds.model(options)
     price = prices(settings)
@@ -102,6 +103,8 @@ def assemble(options: Options) -> Engine:
         raise BadInput(unpriced(model.name))
     journal = open_journal(options, grounds.cwd, grounds.home, clock.now)
     entries = journal.log.entries
+    if options.toolbox is None:
+        toolbox = held_back(toolbox, form, settings, model.window, entries)
     conversation = Conversation(entries)
     recorder = Recorder(journal.log, conversation, options.observers)
     workspace = _workspace(grounds, outputs_folder(journal))
@@ -187,6 +190,12 @@ def _compact_threshold(environ: Mapping[str, str]) -> int | None:
     return int(text) if text.isdigit() and int(text) else None
 
 
+def _longest_result(environ: Mapping[str, str]) -> int:
+    """More than usual only where the user wants to see more of what commands print."""
+    text = environ.get("BASH_MAX_OUTPUT_LENGTH", "")
+    return max(MOST_CHARACTERS, min(int(text), MOST_WANTED)) if text.isdigit() else MOST_CHARACTERS
+
+
 def _limits(grounds: Grounds) -> Limits:
     options, settings = grounds.options, grounds.settings
     return Limits(
@@ -201,6 +210,7 @@ def _limits(grounds: Grounds) -> Limits:
         reactive=settings.reactive_compact,
         early_calls=settings.early_calls,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
+        characters=_longest_result(grounds.environ),
         tool_seconds=settings.tool_timeouts,
     )
 

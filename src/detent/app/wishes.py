@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from detent.app.config import Settings
 from detent.app.options import Options
 from detent.models.build import Wishes
+from detent.models.providers import Choice
 from detent.models.retry import RetryPolicy
 from detent.models.watch import Timers
 from detent.types.codec import decode_object, encode
@@ -33,6 +35,20 @@ def wishes_of(options: Options, settings: Settings, environ: Mapping[str, str]) 
         cache_ttl=settings.cache_ttl,
         max_output=options.max_output_tokens or 0,
     )
+
+
+def wishes_for(choice: Choice, wishes: Wishes, first: Choice, settings: Settings) -> Wishes:
+    """What was wished of the first provider in its own notation is not said to another."""
+    if choice.provider != first.provider:
+        wishes = replace(wishes, server_tools=(), betas=())
+    if choice.wire != "anthropic":
+        wishes = replace(wishes, extra_body=None)
+    if settings.web_search.get("provider") == "native":
+        from detent.app.searching import NATIVE
+
+        own = (Raw(encode(NATIVE[choice.wire])),) if choice.wire in NATIVE else ()
+        wishes = replace(wishes, server_tools=(*wishes.server_tools, *own))
+    return wishes
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -51,15 +51,30 @@ class Shop:
 
     @cached_property
     def jobs(self) -> Jobs:
-        raise NotImplementedError
+        from detent.tools.jobs import JobTable
+
+        return JobTable(self.host, self.outputs, self._grounds.clock, self._tell)
 
     @cached_property
     def web(self) -> Web:
-        raise NotImplementedError
+        from detent.app.searching import reachable
+        from detent.host.web import OpenWeb
+
+        settings, environ = self._grounds.settings, self._grounds.environ
+        may_reach = reachable(settings, environ)
+        return OpenWeb(environ, self._grounds.clock.elapsed, may_reach=may_reach)
 
     @cached_property
     def code(self) -> Code:
-        raise NotImplementedError
+        from detent.tools.language.code import LanguageServers
+
+        return LanguageServers(
+            self.host,
+            cwd=lambda: self.cwd,
+            holds=self._holds,
+            chosen=self._grounds.settings.lsp,
+            trusted=self._grounds.options.trust,
+        )
 
     def last(self, tool: str) -> dict[str, Any] | None:
         for entry in reversed(self._journal.log.entries):
@@ -114,6 +129,7 @@ def local_host(grounds: Grounds) -> "LocalHost":
         from detent.app.models import known_models, names_in_use
 
         in_use = (name.partition("/")[0] for name in names_in_use(options, settings, environ))
-        return key_variables(known_models(settings), *in_use)
+        own = settings.web_search.get("apiKeyEnv", "")
+        return key_variables(known_models(settings), *in_use) | {own}
 
     return LocalHost(withheld=withheld, passed=settings.pass_env)

@@ -8,6 +8,8 @@ from detent.types.content import Text
 from detent.types.outcomes import Cut, Done, Failed, Outcome
 
 MOST_CHARACTERS = 30_000
+MOST_WANTED = 150_000
+"""Nobody gets more, whatever is set."""
 
 Keep = Callable[[str], str]
 """Puts a text away and gives the path of its file; empty when that failed."""

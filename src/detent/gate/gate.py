@@ -14,9 +14,10 @@ from detent.gate.hooks import (
     Submitted,
     ask_hooks,
 )
-from detent.gate.terms import Mode, RuleSet, Workspace
+from detent.gate.terms import QUESTION, Mode, RuleSet, Workspace
 from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised, Stopped
 from detent.types.content import UserBlock, plain_text
+from detent.types.effects import Connects, Effect
 from detent.types.errors import BadInput, PromptBlocked
 from detent.types.outcomes import Failed, Outcome, Refused, text_of, with_context
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
@@ -35,7 +36,9 @@ class Gatekeeper:
         report: Callable[[str], None] = lambda text: None,
         canonical: Callable[[str], str] = lambda name: name,
     ) -> None:
-        self.mode: Mode = mode
+        self.usual_mode: Mode = "default"
+        """The last one that was not plan mode, to return to from there."""
+        self.mode = mode
         self._workspace = workspace
         self._rules = rules or RuleSet()
         self._hooks = hooks or HookSet()
@@ -44,10 +47,22 @@ class Gatekeeper:
         self._report = report
         self._canonical = canonical
 
+    @property
+    def mode(self) -> Mode:
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._mode: Mode = mode
+        if mode != "plan":
+            self.usual_mode = mode
+
     def harmless(self, proposal: Proposal) -> bool:
+        """Whether it changes nothing here, so that others may run beside it."""
         from detent.gate.judging import is_harmless
 
-        return is_harmless(proposal.effects, self._workspace.at(proposal.cwd))
+        here = tuple(effect for effect in proposal.effects if not _only_asks(effect))
+        return is_harmless(here, self._workspace.at(proposal.cwd))
 
     def judge(self, proposal: Proposal) -> Verdict:
         """Loaded with the first call: the first request need not wait for it."""
@@ -96,8 +111,8 @@ class Gatekeeper:
             verdict = self.judge(proposal)
         if answer.decision == "ask":
             verdict = strictest(verdict, Ask("hook", answer.reason or "A hook asks first."))
-        elif answer.decision == "allow" and isinstance(verdict, Ask) and _may_hook_allow(verdict):
-            verdict = Allow("hook")
+        elif answer.decision == "allow" and isinstance(verdict, Ask):
+            verdict = Allow("hook") if _may_hook_allow(verdict, answer) else verdict
         return await self._decided(proposal, verdict, answer, propose, ask)
 
     async def _decided(
@@ -197,8 +212,15 @@ class Gatekeeper:
         return "\n".join(a.reason for a in answers if a.decision == "deny" and a.reason)
 
 
-def _may_hook_allow(verdict: Ask) -> bool:
-    """A hook's allow answers the mode's question, never an ask rule of the user."""
+def _only_asks(effect: Effect) -> bool:
+    return isinstance(effect, Connects) and effect.only_asks
+
+
+def _may_hook_allow(verdict: Ask, answer: HookAnswer) -> bool:
+    """A hook's allow answers the mode's question, never an ask rule of the user; what is asked of
+    a person only together with an answer, which it puts into the arguments."""
+    if verdict.source == QUESTION:
+        return answer.arguments is not None
     return not verdict.source.startswith(("rule ", "critical", "protected"))
 
 

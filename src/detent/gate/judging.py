@@ -1,9 +1,12 @@
 """The verdict on a call: pure, and the same for every caller."""
 
+from msgspec.structs import replace
+
 from detent.gate.modes import (
     PLANNING,
     default_verdict,
     finds_harmless,
+    host_rules,
     is_harmless,
     removes_too_much,
 )
@@ -12,7 +15,7 @@ from detent.gate.rules import Place, allowing, might_restrict, restricting
 from detent.gate.shell import Command
 from detent.gate.terms import Mode, Rule, RuleSet, Workspace
 from detent.ports import Proposal
-from detent.types.effects import Writes
+from detent.types.effects import Asks, Writes
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
 
 
@@ -54,6 +57,8 @@ class Judge:
         return finds_harmless(self._workspace, command)
 
     def _by_rule(self, rule: Rule, proposal: Proposal) -> Verdict:
+        if any(isinstance(effect, Asks) for effect in proposal.effects):
+            return self._by_mode(proposal)  # a rule permits, but it has no answer to give
         writes = [effect.path for effect in proposal.effects if isinstance(effect, Writes)]
         if self._mode == "plan" and (writes or redirects(proposal.effects)):
             return Deny("mode plan", PLANNING)
@@ -66,6 +71,8 @@ class Judge:
     def _by_mode(self, proposal: Proposal) -> Verdict:
         verdicts = [default_verdict(e, self._mode, self._workspace) for e in proposal.effects]
         verdict = strictest(Allow(f"mode {self._mode}"), *verdicts)
+        if isinstance(verdict, Ask) and proposal.tool == "WebFetch":
+            return replace(verdict, rules=host_rules(proposal.effects))
         unsaved = not self._saved and not is_harmless(proposal.effects, self._workspace)
         if isinstance(verdict, Allow) and unsaved and self._mode != "bypassPermissions":
             return self._asking(Ask("session not saved", "The session cannot be saved."))

@@ -7,7 +7,7 @@ from detent.gate.paths import is_inside, is_protected, is_secret
 from detent.gate.readonly import is_read_only
 from detent.gate.shell import Command, prove, unwrapped
 from detent.gate.suspects import folders, runs_its_arguments, suspects, written
-from detent.gate.terms import Mode, Workspace
+from detent.gate.terms import QUESTION, Mode, Workspace
 from detent.types.effects import Asks, Connects, Effect, Reads, Runs, Spawns, Writes
 from detent.types.verdicts import Allow, Ask, Deny, Verdict
 
@@ -40,6 +40,8 @@ def _touches_nothing(effect: Effect, workspace: Workspace) -> bool:
 def default_verdict(effect: Effect, mode: Mode, workspace: Workspace) -> Verdict:
     """The verdict on one effect; the verdict on a call is the strictest of its effects."""
     source = f"mode {mode}"
+    if isinstance(effect, Asks):
+        return _on_question(effect, mode)
     if mode == "bypassPermissions" or _touches_nothing(effect, workspace):
         return Allow(source)
     match effect:
@@ -50,15 +52,25 @@ def default_verdict(effect: Effect, mode: Mode, workspace: Workspace) -> Verdict
             verdict = _on_write(path, mode, workspace)
         case Runs(command=text):
             verdict = _on_command(text, mode, workspace)
-        case Connects():
+        case Connects(host="*"):
             verdict = Ask(source, "This tool may reach outside the workspace.")
+        case Connects(host=host):
+            verdict = Ask(source, f"Reaching {host} needs permission.")
         case Spawns(agent=agent):
             verdict = Ask(source, f"Starting the agent {agent} needs permission.")
-        case Asks():
-            verdict = Ask(source, "This needs your answer.")
     if isinstance(verdict, Ask) and mode == "dontAsk":
         return Deny(source, verdict.reason)
     return verdict
+
+
+def _on_question(effect: Asks, mode: Mode) -> Verdict:
+    """No mode answers for the person."""
+    if effect.leaves and effect.leaves != mode:
+        return Deny(f"mode {mode}", f"You are not in {effect.leaves} mode: go on with the task.")
+    reason = "This needs the user's answer."
+    if effect.leaves:
+        reason = f"Leaving {effect.leaves} mode needs the user's consent."
+    return Deny(QUESTION, reason) if mode == "dontAsk" else Ask(QUESTION, reason)
 
 
 def _on_write(path: str, mode: Mode, workspace: Workspace) -> Verdict:
@@ -164,6 +176,11 @@ def _is_critical(word: str, starts: list[str], workspace: Workspace) -> bool:
         or f"{workspace.project}/".startswith(place)
         for place in places
     )
+
+
+def host_rules(effects: tuple[Effect, ...]) -> tuple[str, ...]:
+    hosts = {effect.host for effect in effects if isinstance(effect, Connects)} - {"*"}
+    return tuple(f"WebFetch(domain:{host})" for host in sorted(hosts))
 
 
 def _edit_rules(path: str, workspace: Workspace) -> tuple[str, ...]:

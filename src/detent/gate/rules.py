@@ -209,14 +209,25 @@ def _proves(rule: Rule, proposal: Proposal, place: Place) -> bool:
 
 def _reaches(what: str, proposal: Proposal, *, surely: bool = False) -> bool:
     """`domain:x` is x only, `domain:*.x` any host below x. Unknown hosts count against a call."""
-    wanted = what.removeprefix("domain:").strip().lower().rstrip(".")
+    wanted = _ascii(what.removeprefix("domain:").strip().lower().rstrip("."))
     hosts = [e.host.lower().rstrip(".") for e in proposal.effects if isinstance(e, Connects)]
     hits = [_is_host(wanted, host) or (host == "*" and not surely) for host in hosts]
     return bool(hits) and (all(hits) if surely else any(hits))
 
 
 def _is_host(wanted: str, host: str) -> bool:
-    return host == wanted or (wanted.startswith("*.") and host.endswith(wanted[1:]))
+    """`*` alone is any host, `*.` in front any below; another `*` stays inside its label."""
+    below = wanted.startswith("*.")
+    stem = re.escape(wanted[2:] if below else wanted).replace(r"\*", "[^.]*")
+    return wanted == "*" or re.fullmatch((r".+\." if below else "") + stem, host) is not None
+
+
+def _ascii(host: str) -> str:
+    """As effects spell it, where a rule is written with letters of its own language."""
+    try:
+        return host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        return host
 
 
 def _covers(what: str, command: Command) -> bool:

@@ -8,6 +8,9 @@ from msgspec import Struct
 from detent.gate.paths import is_inside, is_secret, is_special
 from detent.types.errors import BadInput
 
+QUESTION = "question"
+"""The source of a verdict on a call that asks the person something."""
+
 Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
 
 

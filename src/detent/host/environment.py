@@ -6,6 +6,7 @@ MODEL_PROVIDERS = frozenset(
     {
         "ANTHROPIC",
         "AZURE_OPENAI",
+        "BRAVE",
         "CEREBRAS",
         "CLAUDE",
         "COHERE",
@@ -26,6 +27,7 @@ MODEL_PROVIDERS = frozenset(
         "OPENAI",
         "OPENROUTER",
         "PERPLEXITY",
+        "TAVILY",
         "TOGETHER",
         "VLLM",
         "VOYAGE",

@@ -5,10 +5,14 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from detent.host.environment import child_environment
 from detent.host.files import file_facts, read_file, walk_files, write_file
-from detent.ports import FileFacts, Finished
+from detent.ports import FileFacts, Finished, Running
+
+if TYPE_CHECKING:
+    from detent.host.child import Child, Hold
 
 BATCH = 1_000
 """Entries per trip to a thread: a walk over 100,000 files never holds the loop for long."""
@@ -29,6 +33,7 @@ class LocalHost:
         self._withheld, self._passed = withheld, passed
         self._environment: dict[str, str] | None = None
         self._programs: dict[str, str | None] = {}
+        self._holds: set[Hold] = set()
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -82,14 +87,50 @@ class LocalHost:
         env: Mapping[str, str] | None = None,
     ) -> Finished:
         """`env` comes on top of the child environment. Raises OSError when nothing could start."""
-        from detent.host.processes import run_process
+        child = await self._start(argv, cwd, output, errors, stdin, env)
+        return await child.run(timeout)
 
-        return await run_process(
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        output: Callable[[bytes], None] | str,
+        errors: Callable[[bytes], None] | None = None,
+        keeps_input: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> Running:
+        return await self._start(argv, cwd, output, errors, None if keeps_input else b"", env)
+
+    async def _start(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        output: Callable[[bytes], None] | str,
+        errors: Callable[[bytes], None] | None,
+        stdin: bytes | None,
+        env: Mapping[str, str] | None,
+    ) -> "Child":
+        from detent.host.processes import start_process
+
+        child = await start_process(
             argv,
             cwd=cwd,
-            timeout=timeout,
             output=output,
             errors=errors,
             stdin=stdin,
             env={**self.environment, **env} if env else self.environment,
         )
+        self._holds = {hold for hold in self._holds if not hold.is_empty}
+        self._holds.add(child.hold)
+        return child
+
+    async def aclose(self) -> None:
+        """Ends whatever still runs, also what commands that have ended left behind."""
+        if not self._holds:  # nothing was ever started
+            return
+        from detent.host.nursery import nursery
+
+        holds, self._holds = self._holds, set()
+        await asyncio.gather(*(hold.end() for hold in holds))
+        await nursery().rest()

@@ -200,7 +200,8 @@ class CallRunner:
         def keep(text: str) -> str:
             return put_away(kit.desk.shop.outputs, f"{slot.call.name}-{slot.call.id}", text)
 
-        slot.outcome, slot.ended = _recordable(bounded(sound_outcome(outcome), keep)), True
+        fitting = bounded(sound_outcome(outcome), keep, kit.limits.characters)
+        slot.outcome, slot.ended = _recordable(fitting), True
         kit.trace("Result", slot.call.name)
         await kit.emit(
             CallEnded(

@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
+from detent.context.bounds import MOST_CHARACTERS
 from detent.types.events import Reason, StepRecord
 from detent.types.messages import USUAL_OUTPUT
 from detent.types.usage import Usage
@@ -42,6 +43,8 @@ class Limits(Struct, frozen=True):
     early_calls: bool = True
     """Calls start while the model still speaks."""
     concurrency: int = 10
+    characters: int = MOST_CHARACTERS
+    """Of one result; what is longer lies in a file."""
     tool_seconds: dict[str, float] = {}
     """Time limits that replace what the tools say of themselves."""
 

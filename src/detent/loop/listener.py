@@ -3,8 +3,17 @@
 from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally
-from detent.types.content import AssistantBlock, Opaque, Redacted, Text, Thinking
-from detent.types.events import Begun, CallReady, Counted, Delta, Discarded, Sealed, TextDelta
+from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
+from detent.types.events import (
+    Begun,
+    CallDelta,
+    CallReady,
+    Counted,
+    Delta,
+    Discarded,
+    Sealed,
+    TextDelta,
+)
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 
@@ -21,6 +30,10 @@ class Listener:
         self._asked = Begun(kit.model.name)
         self._texts: dict[int, list[str]] = {}
         self._sealed: dict[int, Thinking | Redacted | Opaque] = {}
+        self._open: set[int] = set()
+        """Calls that have begun to arrive."""
+        self._waiting: dict[int, Call] = {}
+        """Calls that are whole and have not begun to run."""
         self._counted = Usage()
         """What the attempt at hand has cost so far."""
 
@@ -29,9 +42,10 @@ class Listener:
             case Begun():
                 self._asked, self._tally.sent = delta, delta.max_output
             case CallReady(index=index, call=call):
-                # No arguments may be none, or a cut before the first: only the end tells.
-                if self._kit.limits.early_calls and call.arguments.strip():
-                    self._runner.begin(index, call)
+                self._open.discard(index)
+                self._waiting[index] = call
+                if self._kit.limits.early_calls:
+                    self._begin()
             case Sealed(index=index, block=block):
                 self._sealed[index] = block
             case Counted(usage=usage):
@@ -39,14 +53,30 @@ class Listener:
             case _:
                 if isinstance(delta, TextDelta):
                     self._texts.setdefault(delta.index, []).append(delta.text)
+                elif isinstance(delta, CallDelta):
+                    self._open.add(delta.index)
                 elif isinstance(delta, Discarded):
                     self._discard(delta.reason)
                 await self._kit.emit(delta)
+
+    def _begin(self) -> None:
+        """In the order of the answer, whichever is whole first. No arguments may be none, or a cut
+        before the first: only a call behind it tells, or the end.
+        """
+        for index in sorted(self._waiting):
+            is_last = index == max(self._waiting.keys() | self._open)
+            if min(self._open, default=index) < index:
+                return
+            if is_last and not self._waiting[index].arguments.strip():
+                return
+            self._runner.begin(index, self._waiting.pop(index))
 
     def _discard(self, reason: str) -> None:
         if self._runner.acted:
             raise Broken(reason)
         self._runner.discard()
+        self._open.clear()
+        self._waiting.clear()
         self._texts.clear()
         self._sealed.clear()
         self.lose()

@@ -123,8 +123,11 @@ class Passage:
             return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
 
     def _desk(self, prepared: Prepared) -> Desk:
+        begun = self._kit.clock.elapsed()
+
         def progress(text: str) -> None:
-            self._kit.hint(Progress(self._call.id, prepared.proposal.tool, text))
+            elapsed = round(self._kit.clock.elapsed() - begun, 1)
+            self._kit.hint(Progress(self._call.id, prepared.proposal.tool, text, elapsed))
 
         desk = self._kit.desk(self._call.id, progress)
         self.seen = desk.files.noted
@@ -148,7 +151,7 @@ class Asking:
         if answer.interrupt:
             text = answer.reason or "the question was answered with an interrupt"
             self._passage.stop = text
-        self.mode = answer.mode if answer.allowed else ""
+        self.mode = answer.mode
         await self._kit.emit(Answered(call.id, answer.allowed, answer.reason))
         return answer
 
@@ -163,9 +166,7 @@ def _difference(given: dict[str, Any], changed: dict[str, Any] | None) -> dict[s
     """What somebody else than the model has written into the arguments."""
     changes = changed or {}
     return {
-        name: value
-        for name, value in changes.items()
-        if name not in given or given[name] != value
+        name: value for name, value in changes.items() if name not in given or given[name] != value
     }
 
 

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 from msgspec import Raw, Struct
 
+from detent.http.transport import Transport
 from detent.models.catalog import ModelFacts
 from detent.models.credentials import Credentials, Fixed
 from detent.models.protocols.wire import Endpoint, Manner, Wire
 from detent.models.providers import Choice
 from detent.models.route import Bounds, Route
-from detent.models.transport import Transport
 from detent.models.watch import Timers
 from detent.types.messages import USUAL_OUTPUT
 
@@ -100,7 +100,7 @@ def _endpoint(choice: Choice, wishes: Wishes, environ: Mapping[str, str]) -> End
     if wishes.betas and choice.wire in ("anthropic", "vertex"):
         headers = (*headers, ("anthropic-beta", ",".join(wishes.betas)))
     if url.startswith("https:"):
-        from detent.models.tls import check
+        from detent.http.tls import check
 
         check(environ)
     return Endpoint(url, headers)

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Struct
 
+from detent.http.transport import Answer, ConnectionCut, Transport, parse_target
 from detent.models.credentials import Renewed, Secret, Token, redact
-from detent.models.transport import Answer, ConnectionCut, Transport, parse_target
 from detent.types.errors import BadInput, FailureKind, ModelFailure
 
 

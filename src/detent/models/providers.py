@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from detent.http.transport import parse_target
 from detent.models.catalog import Catalog, ModelFacts, ProviderFacts, Traits
 from detent.models.credentials import is_printable
 from detent.models.protocols.wire import Endpoint
-from detent.models.transport import parse_target
 from detent.types.errors import BadInput, NoModel
 
 

@@ -4,11 +4,11 @@ import asyncio
 
 from msgspec import Struct
 
+from detent.http.transport import ConnectionCut, Exchange, Transport
 from detent.models.assemble import Assembler
 from detent.models.credentials import Credentials, redact, secrets_in
 from detent.models.protocols.wire import Endpoint, Splitter, Wire
 from detent.models.sse import EventSplitter
-from detent.models.transport import ConnectionCut, Exchange, Transport
 from detent.models.watch import Timers, Watch
 from detent.ports import DeltaSink
 from detent.types.errors import ModelFailure
@@ -112,7 +112,7 @@ class Route:
 
     async def _receive(self, exchange: Exchange, deltas: DeltaSink, watch: Watch) -> Reply:
         if exchange.status != 200:
-            from detent.models.body import beginning  # what explains a failure is loaded for one
+            from detent.http.body import beginning  # what explains a failure is loaded for one
             from detent.models.failures import failure_from_http
 
             body = await beginning(exchange, MOST_ERROR_TEXT)

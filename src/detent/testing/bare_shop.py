@@ -38,17 +38,27 @@ class _Kept(io.BytesIO):
         super().close()
 
 
+class NoCode:
+    """No language server, nothing to say."""
+
+    async def look(self, action: str, path: str, line: int, character: int, query: str) -> str:
+        raise LookupError("There is no language server.")
+
+    async def faults(self, path: str, before: str, after: str) -> str:
+        return ""
+
+
 class BareShop:
     """Parts that a test needs are put in; the others are not there."""
 
     jobs: Jobs
     web: Web
-    code: Code
 
     def __init__(self, cwd: str = "/p", host: Host | None = None) -> None:
         self.cwd = cwd
         self.host: Host = host or MemoryHost()
         self.outputs = MemoryOutputs()
+        self.code: Code = NoCode()
         self.mode = "default"
         self.results: dict[str, dict[str, Any]] = {}
 

@@ -87,7 +87,10 @@ def _explained(message: str) -> str:
 
 def _signature(schema: msgspec.Raw) -> str:
     """`{"file_path": string, "limit"?: integer}`"""
-    shape = msgspec.json.decode(schema)
+    return _members(msgspec.json.decode(schema))
+
+
+def _members(shape: dict[str, Any]) -> str:
     required = shape.get("required", ())
     return _braced(
         f'"{name}"{"" if name in required else "?"}: {_kind(field)}'
@@ -102,4 +105,8 @@ def _braced(parts: Any) -> str:
 def _kind(field: dict[str, Any]) -> str:
     if "enum" in field:
         return " | ".join(f'"{choice}"' for choice in field["enum"])
+    if field.get("type") == "array" and "items" in field:
+        return f"[{_kind(field['items'])}]"
+    if "properties" in field:
+        return _members(field)
     return str(field.get("type", "any"))

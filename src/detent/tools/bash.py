@@ -1,15 +1,15 @@
 """Bash: one shell command, its output and its exit code."""
 
-import signal
+from contextlib import closing
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from detent.ports import Desk, Finished
 from detent.tools.base import UNADVERTISED, TypedTool
-from detent.tools.pacing import Paced
-from detent.tools.terminal import plain
-from detent.tools.truncate import Kept
+from detent.tools.endings import ending as spoken
+from detent.tools.folder import Footprint, follow, may_move, way_back
+from detent.tools.shell_output import ShellOutput, setting
 from detent.types.effects import Effect, Runs
 from detent.types.outcomes import Cut, Failed, Outcome, done
 
@@ -35,9 +35,10 @@ class BashArgs(Struct, frozen=True):
         int, Meta(description="Time limit in milliseconds; 0 means the default.", ge=0)
     ] = 0
     description: Annotated[str, Meta(description="What it does, in five to ten words.")] = ""
-    # Accepted because models know them from elsewhere, but not offered: the first is answered
-    # honestly, the second has nothing to switch off.
-    run_in_background: Annotated[bool, UNADVERTISED] = False
+    run_in_background: Annotated[
+        bool, Meta(description="Return at once and let it run on as a job.")
+    ] = False
+    # Accepted because models know it from elsewhere; there is nothing to switch off.
     dangerouslyDisableSandbox: Annotated[bool, UNADVERTISED] = False
 
 
@@ -51,82 +52,95 @@ class Bash(TypedTool[BashArgs]):
     def effects(self, args: BashArgs, cwd: str) -> tuple[Effect, ...]:
         return (Runs(args.command),)
 
+    def moves(self, args: BashArgs) -> bool:
+        return not args.run_in_background and may_move(args.command)
+
     async def act(self, args: BashArgs, desk: Desk) -> Outcome:
-        if args.run_in_background:
-            return Failed(
-                "Bash: background jobs are not part of this version. Run the command in the "
-                "foreground with a longer timeout, or detach it yourself: "
-                "`setsid nohup COMMAND >FILE 2>&1 &`."
-            )
         if "\0" in args.command:
             return Failed("Bash: a command cannot contain a NUL character.")
-        seconds = _seconds(args, desk)
-        output = _Output(desk)
         try:
-            finished = await desk.host.run(
-                [desk.host.which("bash") or "sh", "-c", args.command],
-                cwd=desk.cwd,
-                timeout=seconds,
-                output=output.out,
-                errors=output.err,
+            if args.run_in_background:
+                return await _in_background(args.command, desk)
+            return await _in_foreground(args, desk, moves=self.moves(args))
+        except OSError as error:
+            if error.filename != desk.cwd:
+                raise
+            back = way_back(desk, may_move=self.moves(args))
+            return Failed(
+                f"Bash: not run: {error.strerror}: {desk.cwd}, the working folder. {back}"
             )
-        finally:
-            output.paced.close()
-        return _outcome(args.command, finished, seconds, output)
 
 
 TOOL = Bash
 
 
-class _Output:
-    """Three views of the output: each stream alone, and both as they arrived."""
-
-    __slots__ = ("both", "paced", "stderr", "stdout")
-
-    def __init__(self, desk: Desk) -> None:
-        self.stdout, self.stderr, self.both = Kept(), Kept(), Kept()
-        self.paced = Paced(desk.progress)
-
-    def out(self, chunk: bytes) -> None:
-        self.stdout.feed(chunk)
-        self.both.feed(chunk)
-        self.paced.feed(chunk)
-
-    def err(self, chunk: bytes) -> None:
-        self.stderr.feed(chunk)
-        self.both.feed(chunk)
-        self.paced.feed(chunk)
-
-
-def _seconds(args: BashArgs, desk: Desk) -> float:
-    default = _setting(desk, "bash_default_timeout_ms", DEFAULT_MS)
-    maximum = max(default, _setting(desk, "bash_max_timeout_ms", MAXIMUM_MS))
-    return min(args.timeout or default, maximum) / 1000
-
-
-def _setting(desk: Desk, name: str, otherwise: int) -> int:
-    value = desk.settings.get(name, "")
-    return int(value) if value.isdigit() and int(value) > 0 else otherwise
-
-
-def _outcome(command: str, finished: Finished, seconds: float, output: _Output) -> Outcome:
-    text = plain(output.both.text()).rstrip("\n")
-    if finished.timed_out:
-        return Cut(f"timed out after {seconds:g} s", text)
-    code = finished.exit_code
+async def _in_background(command: str, desk: Desk) -> Outcome:
+    job = await desk.shop.jobs.start(command, _argv(command, desk), desk.cwd)
+    text = (
+        f"Started in the background as {job.id}. Its output goes to {job.path}. You will be told "
+        "when it ends; TaskOutput shows what it prints, TaskStop ends it."
+    )
     data = {
-        "stdout": plain(output.stdout.text()),
-        "stderr": plain(output.stderr.text()),
+        "stdout": "",
+        "stderr": "",
         "interrupted": False,
         "isImage": False,
-        "exitCode": code,
+        "backgroundTaskId": job.id,
     }
-    if code == 0:
+    return done(text, data)
+
+
+async def _in_foreground(args: BashArgs, desk: Desk, *, moves: bool) -> Outcome:
+    seconds, most = _seconds(args, desk)
+    with Footprint(wanted=moves) as footprint, closing(ShellOutput(desk)) as output:
+        finished = await desk.host.run(
+            _argv(args.command, desk),
+            cwd=desk.cwd,
+            timeout=seconds,
+            output=output.out,
+            errors=output.err,
+            env=footprint.env,
+        )
+        if finished.timed_out:
+            return _timed_out(finished, seconds, most, output)
+        moved = await follow(footprint.folder(), desk)
+        return _ended(args.command, finished, moved, output)
+
+
+def _argv(command: str, desk: Desk) -> list[str]:
+    """Exactly the text that was judged."""
+    return [desk.host.which("bash") or "sh", "-c", command]
+
+
+def _seconds(args: BashArgs, desk: Desk) -> tuple[float, float]:
+    """How long it may run, and how long any may."""
+    default = setting(desk, "bash_default_timeout_ms", DEFAULT_MS)
+    most = max(default, setting(desk, "bash_max_timeout_ms", MAXIMUM_MS))
+    return min(args.timeout or default, most) / 1000, most / 1000
+
+
+def _timed_out(finished: Finished, seconds: float, most: float, output: ShellOutput) -> Outcome:
+    longer = f"set timeout (at most {most * 1000:g}) or " if seconds < most else ""
+    reason = (
+        f"timed out after {seconds:g} s: the command and all that it had started were ended. "
+        f"To run longer, {longer}use run_in_background."
+    )
+    if finished.note:
+        reason = f"{reason} {finished.note}"
+    return Cut(reason, output.text(len(reason) + 4))
+
+
+def _ended(command: str, finished: Finished, moved: str, output: ShellOutput) -> Outcome:
+    code = finished.exit_code
+    meaning = _meaning_of_one(command) if code == 1 else ""
+    ending = f"Exit code 1: {meaning}." if meaning else spoken(code) if code else ""
+    notes = "\n".join(filter(None, (ending, finished.note, moved)))
+    printed = output.text(len(notes) + 2)
+    text = "\n\n".join(filter(None, (printed, notes)))
+    data = output.data(code)
+    if code == 0 or meaning:
         return done(text or "(no output)", data)
-    head = f"{text}\n\n" if text else ""
-    if code == 1 and (meaning := _meaning_of_one(command)):
-        return done(f"{head}Exit code 1: {meaning}.", data)
-    return Failed(f"{head}{_ending(code)}", data)
+    return Failed(text, data)
 
 
 def _meaning_of_one(command: str) -> str:
@@ -135,18 +149,3 @@ def _meaning_of_one(command: str) -> str:
         return ""
     words = command.split(maxsplit=1)
     return NO_FAILURE.get(words[0], "") if words else ""
-
-
-def _ending(code: int) -> str:
-    if code < 0:
-        return f"Killed by {_signal_name(-code)}."
-    if 128 < code <= 128 + signal.NSIG:
-        return f"Exit code {code} (as after {_signal_name(code - 128)})."
-    return f"Exit code {code}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -12,7 +12,7 @@ from detent.tools.texts import counted, legible
 from detent.types.effects import Effect, Reads
 from detent.types.outcomes import Failed, Outcome, done
 
-ROOM = 40_000
+ROOM = 28_000
 """Characters of one answer."""
 
 
@@ -57,6 +57,12 @@ def _outcome(found: Findings, args: GrepArgs, cwd: str) -> Outcome:
     if args.output_mode != "files_with_matches":
         data["numMatches"] = _matches(found.rows, args)
         data["content"] = "\n".join(lines)
+    if args.output_mode == "content":
+        data["numLines"] = len(lines)
+    if args.offset + len(shown_rows) < len(found.rows):
+        data["appliedLimit"] = len(shown_rows)
+    if args.offset:
+        data["appliedOffset"] = args.offset
     if not found.rows:
         lines = [f"No matches for {args.pattern}."]
     elif args.output_mode == "count":

@@ -21,6 +21,16 @@ def media_type(data: bytes) -> str:
     return ""
 
 
+def fault_of(data: bytes, kind: str) -> str:
+    """Why no model takes this picture; empty when they do."""
+    if len(data) > RAW_LIMIT:
+        return f"of {len(data):,} bytes; models take {RAW_LIMIT:,} at most"
+    side = longest_side(data, kind)
+    if side > SIDE_LIMIT:
+        return f"{side:,} pixels long; models take {SIDE_LIMIT:,} at most"
+    return ""
+
+
 def longest_side(data: bytes, kind: str) -> int:
     """In pixels; 0 when the header does not say it in a way we know."""
     if kind == "image/png" and len(data) >= 24:

@@ -22,7 +22,7 @@ async def entries_of(host: Host, folder: str, most: int) -> list[str]:
 
 async def about_folder(host: Host, path: str) -> str:
     names = await entries_of(host, path, LISTED + 1)
-    more = ["..."] if len(names) > LISTED else []
+    more = ["... (find the others with Glob)"] if len(names) > LISTED else []
     listing = "\n".join([*names[:LISTED], *more]) or "(empty)"
     return f"{path} is a folder, not a file. It holds:\n{listing}"
 

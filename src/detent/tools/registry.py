@@ -1,9 +1,10 @@
 """The built-in tools by name. A tool's module is imported when the tool is first found."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import msgspec
 
@@ -43,9 +44,16 @@ class Registry:
     """The built-in tools that a session may use, and tools from elsewhere.
 
     `names` limits the built-in ones. An extra tool replaces a built-in one of the same name.
+    `given` is what some of them are made with besides their spec.
     """
 
-    def __init__(self, names: Sequence[str] | None = None, extra: Sequence[Tool] = ()) -> None:
+    def __init__(
+        self,
+        names: Sequence[str] | None = None,
+        extra: Sequence[Tool] = (),
+        given: Mapping[str, tuple[Any, ...]] = {},
+    ) -> None:
+        self._given = given
         self._extra = {tool.spec.name: tool for tool in extra}
         self._chosen = _chosen(names, self._extra)
         self._made: dict[str, Tool] = {}
@@ -66,7 +74,9 @@ class Registry:
             return self._extra[name]
         if name not in self._made and name in self._chosen:
             entry = self._chosen[name]
-            self._made[name] = import_module(entry.module).TOOL(_spec(entry))
+            self._made[name] = import_module(entry.module).TOOL(
+                _spec(entry), *self._given.get(name, ())
+            )
         return self._made.get(name)
 
 
@@ -80,6 +90,10 @@ def _chosen(names: Sequence[str] | None, extra: Iterable[str]) -> dict[str, Entr
             choices = ", ".join([*known, *extra])
             raise ValueError(f"There is no tool `{name}`. Known tools: {choices}.")
     return {name: entry for name, entry in known.items() if name in wanted}
+
+
+def built_in(name: str) -> ToolSpec:
+    return _spec(catalogue()[name])
 
 
 def _spec(entry: Entry) -> ToolSpec:

@@ -5,11 +5,13 @@ from msgspec import Struct
 from detent.ports import Desk
 from detent.tools.excludes import excludes
 from detent.tools.findings import LINE_WIDTH, Findings, GrepArgs, Row
+from detent.tools.paths import absolute
 from detent.tools.truncate import Kept
 
 MOST_BYTES = 8 * 1024 * 1024
 TIMEOUT = 60.0
 FAILED = 2
+_FIRST_ENGINE = "default regex engine error:"
 
 
 class Enough(Exception):
@@ -27,7 +29,7 @@ class _Collected(Struct):
 
 async def search(program: str, args: GrepArgs, where: str, desk: Desk) -> Findings:
     output, errors = _Collected(bytearray()), Kept()
-    facts = await desk.host.facts(where)
+    facts = await desk.host.facts(absolute(where, desk.cwd))
     # A file named by itself was judged by itself; a folder must not give away what is in it.
     hidden = [f"--glob=!{glob}" for glob in excludes(desk)] if facts and facts.is_dir else []
     note, exit_code = "", 0
@@ -47,14 +49,15 @@ async def search(program: str, args: GrepArgs, where: str, desk: Desk) -> Findin
             note = f"stopped after {TIMEOUT:g} s; narrow it with path or glob"
     # Files that could not be opened also give exit code 2, but no message: see --no-messages.
     if exit_code == FAILED and errors.seen:
-        return Findings(fault=errors.text().strip())
+        return Findings(fault=_explained(errors.text().strip()))
     return Findings(_rows(output.data.decode("utf-8", "surrogateescape"), args), note=note)
 
 
 def _options(args: GrepArgs) -> list[str]:
     # Sorted, because a page and the next must be parts of one order.
     options = ["--no-config", "--no-messages", "--color=never", "--sort=path", "--hidden", "--null"]
-    options += ["--with-filename", "--no-heading"]
+    # The second engine of rg knows what the first does not: look-around and back references.
+    options += ["--with-filename", "--no-heading", "--engine=auto"]
     match args.output_mode:
         case "files_with_matches":
             options.append("--files-with-matches")
@@ -70,6 +73,18 @@ def _options(args: GrepArgs) -> list[str]:
     options += [f"--type={args.type}"] if args.type else []
     options += [f"--glob={args.glob}"] if args.glob else []
     return [*options, "--glob=!.git"]
+
+
+def _explained(errors: str) -> str:
+    """What rg says of a pattern that neither engine takes, without the words of the second."""
+    said = errors.removeprefix("rg: ")
+    if _FIRST_ENGINE in said:
+        said = said.partition(_FIRST_ENGINE)[2].partition("\nPCRE2")[0].strip("~\n")
+    if "regex parse error" in said:
+        return f"{said}\nEscape what is meant literally: `\\(`, `\\[`, `\\{{`, `\\.`"
+    if "unrecognized file type" in said:
+        return f"{said}. Use glob instead, such as `*.xyz`."
+    return said
 
 
 def _rows(text: str, args: GrepArgs) -> tuple[Row, ...]:

@@ -4,9 +4,10 @@ import re
 
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
-    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # OSC, DCS and other strings, to their terminator
-    r"|\x1b[ -/]*[0-~]?",  # two-character escapes, and a lone ESC
-    re.DOTALL,
+    # OSC, DCS and other strings, to their terminator. One that has none is not a string: it must
+    # not hide what comes behind it.
+    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)"
+    r"|\x1b[ -/]*[0-~]?"  # two-character escapes, and a lone ESC
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 

@@ -1,5 +1,6 @@
 """Text files as the file tools see them: what to show, and what to put back unharmed."""
 
+import re
 from hashlib import sha256
 
 from msgspec import Struct
@@ -7,18 +8,21 @@ from msgspec import Struct
 LIMIT = 10 * 1024 * 1024
 BOM = "\ufeff"
 _SNIFFED = 8_192
+_LONE = re.compile("[\ud800-\udfff]")
+_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class TextFile(Struct, frozen=True):
     """A decoded file. `body` has neither mark nor carriage returns; `packed` restores both.
 
     Bytes that are not UTF-8 live in it as lone surrogates, so that they survive an edit elsewhere
-    in the file.
+    in the file. A file in UTF-16 stays one.
     """
 
     body: str
     bom: bool = False
     crlf: bool = False
+    encoding: str = "utf-8"
 
     @property
     def damaged(self) -> bool:
@@ -27,7 +31,8 @@ class TextFile(Struct, frozen=True):
 
     def packed(self) -> bytes:
         text = self.body.replace("\n", "\r\n") if self.crlf else self.body
-        return ((BOM if self.bom else "") + text).encode("utf-8", "surrogateescape")
+        handling = "surrogateescape" if self.encoding == "utf-8" else "strict"
+        return ((BOM if self.bom else "") + text).encode(self.encoding, handling)
 
 
 def digest(data: bytes) -> str:
@@ -35,23 +40,34 @@ def digest(data: bytes) -> str:
 
 
 def is_binary(data: bytes) -> bool:
-    return b"\0" in data[:_SNIFFED]
+    return b"\0" in data[:_SNIFFED] and _as_utf16(data) is None
 
 
 def unpacked(data: bytes) -> TextFile:
     """Only a file with nothing but CRLF is taken as CRLF: a mixed one is kept byte for byte."""
-    text = data.decode("utf-8", "surrogateescape")
+    wide = _as_utf16(data)
+    encoding, text = wide or ("utf-8", data.decode("utf-8", "surrogateescape"))
     bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
     crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
-    return TextFile(text.replace("\r\n", "\n") if crlf else text, bom, crlf)
+    return TextFile(text.replace("\r\n", "\n") if crlf else text, bom, crlf, encoding)
+
+
+def _as_utf16(data: bytes) -> tuple[str, str] | None:
+    """Encoding and text, mark included. Only with a mark, and only if it is valid throughout."""
+    encoding = _MARKS.get(data[:2])
+    if encoding is None:
+        return None
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text[:_SNIFFED] else (encoding, text)
 
 
 def legible(text: str) -> str:
     """Fit for JSON: a lone surrogate becomes the replacement character."""
-    if _encodable(text):
-        return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text if _encodable(text) else _LONE.sub("\ufffd", text)
 
 
 def lines_of(body: str) -> list[str]:

@@ -1,20 +1,19 @@
 """Write: a whole file."""
 
+import asyncio
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from detent.ports import Desk
+from detent.tools.aftermath import ECHOED, Change, changed
 from detent.tools.base import TypedTool
-from detent.tools.freshness import content_of, objection
-from detent.tools.neighbours import about_folder
+from detent.tools.freshness import original, save
+from detent.tools.patches import Hunk, comparison
 from detent.tools.paths import absolute
-from detent.tools.texts import LIMIT, counted, digest, lines_of
+from detent.tools.texts import TextFile, counted, is_binary, lines_of, unpacked
 from detent.types.effects import Effect, Writes
-from detent.types.outcomes import Failed, Outcome, done
-
-ECHOED = 20_000
-"""Longer content is not repeated in the result: the call holds it already."""
+from detent.types.outcomes import Outcome
 
 
 class WriteArgs(Struct, frozen=True):
@@ -35,26 +34,19 @@ class Write(TypedTool[WriteArgs]):
 
     async def act(self, args: WriteArgs, desk: Desk) -> Outcome:
         path = absolute(args.file_path, desk.cwd)
-        data = args.content.encode()
-        if len(data) > LIMIT:
-            return Failed(f"Write: the content has {len(data):,} bytes; the limit is {LIMIT:,}.")
-        facts = await desk.host.facts(path)
-        if facts is not None:
-            if facts.is_dir:
-                return Failed(f"Write: {await about_folder(desk.host, path)}")
-            if fault := objection(desk, path, await content_of(desk, path)):
-                return Failed(f"Write: {fault}")
-        await desk.host.write(path, data)
-        desk.files.remember(path, digest(data))
-        return _written(path, args.content, created=facts is None)
+        data = await original(desk, path, creates=True)
+        await save(desk, path, args.content.encode())
+        before = None if data is None or is_binary(data) else unpacked(data)
+        patch: list[Hunk] = []
+        if before is not None:
+            patch = await asyncio.to_thread(comparison, before.body, args.content)
+        about: dict[str, Any] = {"type": "create" if data is None else "update"}
+        if len(args.content) <= ECHOED:
+            about["content"] = args.content
+        verb = "Created" if data is None else "Updated"
+        text = f"{verb} {path} ({counted(len(lines_of(args.content)), 'line')})."
+        change = Change(path, before, TextFile(args.content), patch)
+        return await changed(text, change, about, desk)
 
 
 TOOL = Write
-
-
-def _written(path: str, content: str, *, created: bool) -> Outcome:
-    data: dict[str, Any] = {"type": "create" if created else "update", "filePath": path}
-    if len(content) <= ECHOED:
-        data["content"] = content
-    verb = "Created" if created else "Updated"
-    return done(f"{verb} {path} ({counted(len(lines_of(content)), 'line')}).", data)

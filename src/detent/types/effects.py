@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Touch(Struct, frozen=True, tag_field="type", tag=str.lower, gc=False):
+class Touch(Struct, frozen=True, tag_field="type", tag=str.lower, omit_defaults=True, gc=False):
     """Base of every effect."""
 
 
@@ -21,6 +21,8 @@ class Runs(Touch, frozen=True):
 
 class Connects(Touch, frozen=True):
     host: str
+    only_asks: bool = False
+    """Nothing is changed there: several may be asked at the same time."""
 
 
 class Spawns(Touch, frozen=True):
@@ -29,6 +31,9 @@ class Spawns(Touch, frozen=True):
 
 class Asks(Touch, frozen=True):
     """Needs an answer from the person."""
+
+    leaves: str = ""
+    """The permission mode that it leads out of, and without which it has no sense."""
 
 
 Effect = Reads | Writes | Runs | Connects | Spawns | Asks

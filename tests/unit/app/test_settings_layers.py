@@ -170,6 +170,7 @@ def test_broken_json_is_named_with_file_and_line(disk: Disk, place: str) -> None
         ({"idleTimeout": "9"}, "idleTimeout must be a number"),
         ({"requestTimeout": True}, "requestTimeout must be a number"),
         ({"maxToolConcurrency": "x"}, "maxToolConcurrency must be a number"),
+        ({"toolSearch": "on"}, "toolSearch is one of auto, always, never, not 'on'"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_file(disk: Disk, values: Any, named: str) -> None:

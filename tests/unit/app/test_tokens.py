@@ -16,9 +16,9 @@ import pytest
 
 from detent.app import tokens
 from detent.app.tokens import TokenFile
+from detent.http.transport import Transport
 from detent.models.credentials import Renewed, Secret
 from detent.models.oauth import Grant, oauth
-from detent.models.transport import Transport
 from detent.types.errors import ModelFailure
 from loopback import Peer, Server
 

@@ -350,18 +350,61 @@ OTHER_TOOLS = [
     Case("deny", "mcp__files__search", {}, allow="mcp__files", deny="mcp__*"),
     Case("deny", "mcp__files__search", {}, allow="mcp__files", deny="mcp__files__se*"),
     Case("deny", "mcp__files__search", {}, allow="mcp__files", deny="mcp__files"),
-    Case("allow", "WebFetch", {"host": "docs.test"}, allow="WebFetch(domain:docs.test)"),
-    Case("allow", "WebFetch", {"host": "DOCS.test."}, allow="WebFetch(domain:docs.test)"),
-    Case("allow", "WebFetch", {"host": "a.docs.test"}, allow="WebFetch(domain:*.docs.test)"),
-    Case("ask", "WebFetch", {"host": "docs.test.evil.test"}, allow="WebFetch(domain:docs.test)"),
-    Case("ask", "WebFetch", {"host": "evildocs.test"}, allow="WebFetch(domain:*.docs.test)"),
-    Case("deny", "WebFetch", {"host": "e.test"}, allow="WebFetch", deny="WebFetch(domain:e.test)"),
-    Case("deny", "WebFetch", {}, allow="WebFetch", deny="WebFetch(domain:e.test)"),
-    Case("ask", "WebFetch", {"host": "x.test"}),
+    Case("deny", "Elsewhere", {}, allow="Elsewhere", deny="Elsewhere(domain:e.test)"),
+    Case("allow", "WebSearch", {"query": "news"}, allow="WebSearch"),
+    Case("deny", "WebSearch", {"query": "news"}, allow="WebSearch", deny="WebSearch"),
+    Case("ask", "WebSearch", {"query": "news"}, mode="plan"),
+]  # fmt: skip
+
+
+def web(must: str, url: str, allow: str = "", deny: str = "", **more: Any) -> Case:
+    """Rules by the domains they name."""
+    rules = {
+        "allow": allow and f"WebFetch(domain:{allow})",
+        "deny": deny and f"WebFetch(domain:{deny})",
+    }
+    return Case(must, "WebFetch", {"url": url}, **{**rules, **more})
+
+
+FETCHED = [
+    web("allow", "https://docs.test/x", "docs.test"),
+    web("allow", "HTTPS://DOCS.test./x", "docs.test"),
+    web("allow", "https://docs.test:8443/x", "Docs.Test."),
+    web("allow", "https://a.docs.test/", "*.docs.test"),
+    web("allow", "https://a.b.docs.test/", "*.docs.test"),
+    web("allow", "https://api.docs.test/", "a*.docs.test"),
+    web("allow", "https://x.test/", "*"),
+    web("allow", "https://bücher.test/", "bücher.test"),
+    web("allow", "https://xn--bcher-kva.test/", "BÜCHER.test"),
+    web("allow", "http://127.1/", "127.0.0.1"),
+    web("ask", "https://x.test/"),
+    web("ask", "https://x.test/", mode="plan"),
+    web("ask", "https://x.test/", mode="acceptEdits"),
+    web("deny", "https://x.test/", mode="dontAsk"),
+    web("allow", "https://x.test/", mode="bypassPermissions"),
+    web("ask", "https://docs.test/", "*.docs.test"),
+    web("ask", "https://docs.test.evil.test/", "docs.test"),
+    web("ask", "https://evildocs.test/", "*.docs.test"),
+    web("ask", "https://evildocs.test/", "docs.test"),
+    web("ask", "https://a.b.docs.test/", "a*.docs.test"),
+    web("ask", "https://docsxtest/", "docs.test"),
+    web("ask", "https://evil.test/docs.test", "docs.test"),
+    web("ask", "https://evil.test/?docs.test", "docs.test"),
+    web("ask", "https://evil.test#docs.test", "docs.test"),
+    web("deny", "https://e.test/", deny="e.test", allow="*"),
+    web("deny", "https://E.TEST./", deny="e.test", allow="*"),
+    web("deny", "https://ｅ.test/", deny="e.test", allow="*"),
+    web("deny", "https://e。test/", deny="e.test", allow="*"),
+    web("deny", "http://2130706433/", deny="127.0.0.1", allow="*"),
+    web("deny", "http://0x7f.1/", deny="127.0.0.1", allow="*"),
+    web("deny", "http://[::FFFF:7f00:1]/", deny="127.0.0.1", allow="*"),
+    web("deny", "http://[0:0::1]/", deny="::1", allow="*"),
+    web("deny", "https://x.test/", mode="bypassPermissions", deny="x.test"),
 ]  # fmt: skip
 ALL = [
     *RULES_FOR_WORDS, *NOT_PROVABLE, *RUNNERS, *DENIED, *READ_ONLY, *NOT_READ_ONLY, *READ_RULES,
     *PATHS, *MODES, *PROTECTED, *CRITICAL, *OTHER_TOOLS,
+    *FETCHED,
 ]  # fmt: skip
 
 

@@ -354,6 +354,8 @@ def test_the_mode_can_be_changed_and_named() -> None:
         ((Runs("ls; make"),), False),
         ((Reads(f"{CWD}/a"), Writes(f"{CWD}/a")), False),
         ((Connects("x"),), False),
+        ((Connects("x", only_asks=True),), True),
+        ((Connects("x", only_asks=True), Writes(f"{CWD}/a")), False),
     ],
 )
 def test_harmless_calls_may_run_together(effects: Any, harmless: bool) -> None:

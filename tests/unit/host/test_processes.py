@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -17,6 +18,8 @@ import pytest
 from detent.host.processes import run_process
 from detent.ports import Finished
 
+from .conftest import open_descriptors, runs, soon
+
 
 def sh(command: str, **options: Any) -> tuple[Finished, bytes]:
     """Runs a shell command; stderr joins the output unless `errors` is given."""
@@ -26,16 +29,7 @@ def sh(command: str, **options: Any) -> tuple[Finished, bytes]:
     return finished, b"".join(pieces)
 
 
-def runs(pid: int) -> bool:
-    """A process that is dead but not collected does not run."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def open_descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+pytestmark = pytest.mark.usefixtures("way")
 
 
 async def cancelled_once_it_printed(command: str) -> tuple[bytes, float]:
@@ -110,6 +104,7 @@ def test_it_has_a_session_of_its_own() -> None:
 def test_what_cannot_start_raises_and_leaks_nothing(
     argv: list[str], cwd: str, error: type[OSError]
 ) -> None:
+    sh("true")
     before = open_descriptors()
     with pytest.raises(error):
         asyncio.run(run_process(argv, cwd=cwd, timeout=5, output=print, stdin=b"x"))
@@ -208,6 +203,24 @@ def test_a_loop_that_is_torn_down_kills_what_runs() -> None:
     assert not runs(int(pieces[0]))
 
 
+def test_a_loop_that_is_dropped_kills_what_runs() -> None:
+    """Nobody cancels, nobody waits. At the latest it goes with the next program."""
+    pieces: list[bytes] = []
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # "Task was destroyed but it is pending!"
+    argv = ["bash", "-c", "trap '' TERM; echo $$; while :; do sleep 0.05; done"]
+    before = open_descriptors()
+    task = loop.create_task(run_process(argv, cwd="/", timeout=None, output=pieces.append))
+    while not pieces:
+        loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    del task
+    gc.collect()
+    sh("true")
+    assert soon(lambda: not runs(int(pieces[0])))
+    assert soon(lambda: open_descriptors() <= before)
+
+
 def test_a_background_child_that_holds_the_pipe_does_not_hang() -> None:
     started = time.monotonic()
     finished, output = sh("sleep 60 & echo $!")
@@ -237,6 +250,7 @@ def test_a_sink_that_raises_ends_the_program() -> None:
 
         await run_process(["yes"], cwd="/", timeout=20, output=output)
 
+    sh("true")
     before = open_descriptors()
     with pytest.raises(RuntimeError, match="enough"):
         asyncio.run(full())

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from detent.http.transport import Transport
 from detent.models.credentials import (
     Fixed,
     Renewed,
@@ -19,7 +20,6 @@ from detent.models.credentials import (
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.wire import Endpoint
 from detent.models.route import Route
-from detent.models.transport import Transport
 from detent.types.content import Text
 from detent.types.errors import ModelFailure
 from detent.types.messages import Request, User

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from detent.http.transport import Transport
 from detent.models.credentials import Secret
 from detent.models.oauth import Grant, Memory, oauth
-from detent.models.transport import Transport
 from detent.types.errors import BadInput, ModelFailure
 from loopback import Peer, Server
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from detent.http.transport import Transport
 from detent.models.cloud.bedrock import BedrockMessages
 from detent.models.credentials import Fixed
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.wire import Endpoint, Wire
 from detent.models.route import MOST_SAID, Route
-from detent.models.transport import Transport
 from detent.testing import ScriptedServer, fault
 from detent.types.content import Text
 from detent.types.errors import ModelFailure

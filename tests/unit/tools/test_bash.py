@@ -11,12 +11,20 @@ from typing import Any
 
 import pytest
 
+from detent.host.local import LocalHost
+from detent.ports import Finished
 from detent.tools.bash import BashArgs
 from detent.tools.pacing import ROOM, Paced
 from detent.types.effects import Runs
 from detent.types.outcomes import Cut, Done, Failed, text_of
 
 from .conftest import Bench
+from .shells import Shells
+
+
+@pytest.fixture
+def shells(tmp_path: Path) -> Shells:
+    return Shells(tmp_path)
 
 
 def data_of(outcome: Any) -> dict[str, Any]:
@@ -88,23 +96,43 @@ def test_other_failures_stay_failures(disk: Bench, command: str) -> None:
     assert isinstance(disk.call("Bash", command=command), Failed)
 
 
+def reason_of(outcome: Any) -> str:
+    assert isinstance(outcome, Cut)
+    return outcome.reason
+
+
 def test_time_limit(disk: Bench) -> None:
     outcome = disk.call("Bash", command="echo begun; sleep 60", timeout=300)
-    assert outcome == Cut("timed out after 0.3 s", "begun")
+    assert outcome == Cut(
+        "timed out after 0.3 s: the command and all that it had started were ended. To run longer, "
+        "set timeout (at most 600000) or use run_in_background.",
+        "begun",
+    )
 
 
 def test_settings_move_the_limits(disk: Bench) -> None:
     disk.settings = {"bash_default_timeout_ms": "200", "bash_max_timeout_ms": "300"}
-    assert disk.call("Bash", command="sleep 60") == Cut("timed out after 0.2 s")
-    assert disk.call("Bash", command="sleep 60", timeout=60_000) == Cut("timed out after 0.3 s")
-    disk.settings = {"bash_default_timeout_ms": "soon"}
+    soon = reason_of(disk.call("Bash", command="sleep 60"))
+    assert soon.startswith("timed out after 0.2 s") and "at most 300" in soon
+    last = reason_of(disk.call("Bash", command="sleep 60", timeout=60_000))
+    assert last.startswith("timed out after 0.3 s") and "set timeout" not in last
+    disk.settings = {"bash_default_timeout_ms": "²", "bash_max_output_length": "soon"}
     assert disk.text("Bash", command="echo fine") == "fine"
 
 
-def test_background_is_refused_honestly(disk: Bench) -> None:
-    outcome = disk.call("Bash", command="sleep 1", run_in_background=True)
-    assert isinstance(outcome, Failed)
-    assert "not part of this version" in outcome.text
+class Noting(LocalHost):
+    """A host that ends things for reasons of its own."""
+
+    async def run(self, *args: Any, **more: Any) -> Finished:
+        finished = await super().run(*args, **more)
+        return Finished(finished.exit_code, finished.timed_out, "Ended: too many processes.")
+
+
+def test_what_the_host_says_is_passed_on(tmp_path: Path) -> None:
+    bench = Bench(Noting(), str(tmp_path))
+    assert bench.text("Bash", command="exit 2") == "Exit code 2\nEnded: too many processes."
+    late = bench.call("Bash", command="sleep 60", timeout=100)
+    assert reason_of(late).endswith("Ended: too many processes.")
 
 
 def test_terminal_sequences_are_taken_out(disk: Bench) -> None:
@@ -112,22 +140,88 @@ def test_terminal_sequences_are_taken_out(disk: Bench) -> None:
     assert disk.text("Bash", command=command) == "red done\n10%\n20%"
 
 
+def test_a_torn_sequence_hides_nothing(disk: Bench) -> None:
+    command = r"printf '\e]0;no end\nseen\e]\e\\ too\n'"
+    assert disk.text("Bash", command=command) == "0;no end\nseen too"
+
+
 def test_bytes_that_are_not_text(disk: Bench) -> None:
     assert disk.text("Bash", command=r"printf 'a\xff\0b'") == "a\ufffdb"
 
 
-def test_much_output_keeps_both_ends_in_little_memory(disk: Bench) -> None:
-    command = "echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last"
+LONG = "echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last"
+
+
+@pytest.mark.parametrize("then", ["", "; exit 3"])
+def test_much_output_keeps_both_ends_in_little_memory(shells: Shells, then: str) -> None:
     tracemalloc.start()
-    outcome = disk.call("Bash", command=command)
+    outcome = shells.call("Bash", command=LONG + then)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     text = text_of(outcome)
     assert peak < 20_000_000
+    assert len(text) <= 30_000
     assert text.startswith("first\nxxx")
-    assert text.endswith("xxx\nlast")
-    assert "[... 99,970,012 bytes left out ...]" in text
-    assert len(text) < 31_000
+    assert "xxx\nlast" in text[-300:]
+    (kept,) = shells.kept.iterdir()
+    assert f"the whole output (100.0 MB) is in {kept}: use Read or Grep" in text
+    with open(kept, "rb") as file:
+        assert file.read(10) == b"first\nxxxx"
+        file.seek(-10, os.SEEK_END)
+        assert (file.read(), file.tell()) == (b"xxxx\nlast\n", 100_000_012)
+    data = data_of(outcome)
+    assert len(data["stdout"]) <= 30_000
+    assert (data["persistedOutputPath"], data["persistedOutputSize"]) == (str(kept), 100_000_012)
+
+
+def test_much_output_until_the_time_limit(shells: Shells) -> None:
+    outcome = shells.call("Bash", command="seq 50000; sleep 60", timeout=2_000)
+    assert isinstance(outcome, Cut)
+    assert len(text_of(outcome)) <= 30_000
+    assert outcome.text.endswith("\n49999\n50000")
+    (kept,) = shells.kept.iterdir()
+    assert str(kept) in outcome.text
+    assert kept.read_text().split() == [str(number) for number in range(1, 50_001)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "most"),
+    [("", 30_000), ("50000", 50_000), ("1000000", 150_000), ("3", 1_000), ("-1", 30_000)],
+)
+def test_the_bound_is_exact_and_can_be_set(shells: Shells, setting: str, most: int) -> None:
+    shells.settings = {"bash_max_output_length": setting}
+    fits = shells.text("Bash", command=f"printf '%0{most - 2}d' 0")
+    assert fits == "0" * (most - 2)
+    assert not shells.kept.exists()
+    for size in (most, most + 1, 4 * most, 5 * most):
+        outcome = shells.call("Bash", command=f"printf '%0{size}d' 0; printf e; exit 3")
+        assert len(text_of(outcome)) <= most
+        assert text_of(outcome).endswith("0e\n\nExit code 3")
+        path = Path(data_of(outcome)["persistedOutputPath"])
+        assert path.read_bytes() == b"0" * size + b"e"
+        path.unlink()
+
+
+def test_wide_characters_count_as_one(shells: Shells) -> None:
+    Path(shells.cwd, "wide").write_text("€" * 29_990)
+    assert shells.text("Bash", command="cat wide") == "€" * 29_990
+    assert not shells.kept.exists()
+
+
+def test_both_streams_are_in_the_file(shells: Shells) -> None:
+    text = shells.text("Bash", command="yes out | head -20000; yes err | head -20000 >&2")
+    (kept,) = shells.kept.iterdir()
+    assert str(kept) in text
+    found = kept.read_bytes().split()
+    assert (found.count(b"out"), found.count(b"err")) == (20_000, 20_000)
+
+
+def test_a_full_disk_fails_nothing(shells: Shells) -> None:
+    shells.kept.write_text("in the way of the folder")
+    outcome = shells.call("Bash", command="yes | head -c 100000; echo end")
+    assert isinstance(outcome, Done)
+    assert "the whole (100.0 KB) could not be kept: File exists" in text_of(outcome)
+    assert text_of(outcome).endswith("y\nend")
 
 
 def test_progress_comes_at_once_and_goes_on_while_the_command_runs(disk: Bench) -> None:
@@ -177,11 +271,6 @@ def test_cancelling_ends_the_command(disk: Bench) -> None:
             os.kill(pid, 0)
 
     asyncio.run(cancel())
-
-
-def test_a_missing_folder_is_an_outcome(disk: Bench) -> None:
-    disk.cwd = "/no/such/folder"
-    assert disk.text("Bash", command="true") == "Bash: No such file or directory: /no/such/folder"
 
 
 def test_a_command_too_long_or_impossible_is_an_outcome(disk: Bench) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from detent.testing.bare_shop import NoCode
 from detent.testing.memory_host import MemoryHost
 from detent.tools.edit import EditArgs
 from detent.tools.patches import hunks
@@ -51,6 +53,8 @@ def test_one_place(memory: Memory) -> None:
         "oldString": "5\n",
         "newString": "five\nand a half\n",
         "replaceAll": False,
+        "userModified": False,
+        "originalFile": "1\n2\n3\n4\n5\n6\n7\n8\n9\n",
         "structuredPatch": [
             {
                 "oldStart": 2,
@@ -88,9 +92,23 @@ def test_every_place(memory: Memory) -> None:
 
 
 def test_several_places_need_a_decision(memory: Memory) -> None:
-    said = fault(memory({"/p/a": "x\ny\nx\n" + "x\n" * 20}), "x")
-    assert "occurs 22 times in /p/a, at lines 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, ..." in said
-    assert "replace_all" in said
+    body = "def f():\n    return 1\n\n\n# far\n\ndef g():\n    return 1\n"
+    said = fault(memory({"/p/a": body}), "    return 1")
+    assert said == (
+        "Edit: /p/a: old_string occurs 2 times. Add surrounding lines to make it unique, or set "
+        "replace_all. Where each begins is marked `>`:\n"
+        "     1\tdef f():\n>    2\t    return 1\n     3\t\n   ...\n"
+        "     7\tdef g():\n>    8\t    return 1"
+    )
+
+
+def test_of_many_places_ten_are_shown(memory: Memory) -> None:
+    said = fault(memory({"/p/a": "x\ny\n" + "x\n" * 20_000 + "x" * 9_999}), "x")
+    assert "occurs 30000 times" in said and "Where the first 10 begin is" in said
+    assert said.count("\n>") == 10
+    assert said.endswith(">   11\tx\n    12\tx")
+    wide = fault(memory({"/p/a": "y" * 5_000 + "\n" + "y" * 5_000}), "y")
+    assert len(wide) < 1_000
 
 
 def test_it_must_have_been_read(memory: Memory) -> None:
@@ -153,6 +171,25 @@ def test_not_found_tells_pasted_line_numbers(memory: Memory) -> None:
     assert "line numbers as Read shows them" in said
 
 
+@pytest.mark.parametrize(
+    ("body", "sent", "told"),
+    [
+        ("say “hi” – now\n", 'say "hi" - now', "– (U+2013), “ (U+201C), ” (U+201D)"),
+        ("it's here\n", "it’s here", "’ (U+2019)"),
+        ("caf\u0065\u0301 = 1\n", "café = 1", "é (U+00E9), \u0301 (U+0301)"),
+        ("a\u00a0b\n", "a b", "\u00a0 (U+00A0)"),
+        ("wait…\n", "wait...", "… (U+2026)"),
+    ],
+)
+def test_not_found_tells_typography(memory: Memory, body: str, sent: str, told: str) -> None:
+    said = fault(memory({"/p/a": f"first\n{body}"}), sent)
+    assert f"These lines differ only in {told}:\n     2\t{body.rstrip()}" in said
+
+
+def test_invisible_characters_alone_are_like_nothing(memory: Memory) -> None:
+    assert "Nothing in the file is like it" in fault(memory({"/p/a": "abc\n"}), "\u200b")
+
+
 def test_not_found_at_all(memory: Memory) -> None:
     assert "Nothing in the file is like it" in fault(memory({"/p/a": "abc\n"}), "zzzzzzzz")
     assert "Nothing in the file is like it" in fault(memory({"/p/a": "abc\n"}), "\n\n\n")
@@ -181,6 +218,63 @@ def test_missing_folders_and_binary(memory: Memory) -> None:
     assert "does not exist" in bench.text("Edit", file_path="no", old_string="x", new_string="y")
     assert "is a folder" in bench.text("Edit", file_path="d", old_string="x", new_string="y")
     assert "not been read" in bench.text("Edit", file_path="b", old_string="x", new_string="y")
+
+
+def test_the_result_stays_small(memory: Memory) -> None:
+    """A program gets the original and the hunks, but not without end."""
+    bench = memory({"/p/a": "y" * 20_001 + "\nx\n", "/p/e": ""})
+    outcome = edited(bench, "x", "z")
+    assert isinstance(outcome, Done) and outcome.data is not None
+    assert outcome.data["originalFile"] is None
+    assert outcome.data["structuredPatch"][0]["lines"][1:] == ["-x", "+z"]
+    host_of(bench).put("/p/a", "y" * 200_000 + "x\n")
+    outcome = edited(bench, "x", "z")
+    assert isinstance(outcome, Done) and outcome.data is not None
+    assert outcome.data["structuredPatch"] == []
+    outcome = bench.call("Edit", file_path="new", old_string="", new_string="x\n")
+    assert isinstance(outcome, Done) and outcome.data is not None
+    assert (outcome.data["originalFile"], outcome.data["structuredPatch"]) == (None, [])
+
+
+def test_a_missing_final_newline_stays_missing(memory: Memory) -> None:
+    bench = memory({"/p/a": b"one\r\ntwo"})
+    assert isinstance(edited(bench, "one", "1"), Done)
+    assert host_of(bench).files["/p/a"] == b"1\r\ntwo"
+
+
+def test_content_counts_and_not_time(memory: Memory) -> None:
+    bench = memory({"/p/a": "x"})
+    bench.call("Read", file_path="a")
+    host_of(bench).put("/p/a", "x")
+    outcome = bench.call("Edit", file_path="a", old_string="x", new_string="y")
+    assert isinstance(outcome, Done)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_kept(memory: Memory, encoding: str) -> None:
+    bench = memory({"/p/a": "\ufeffgrün\r\n😀\r\n".encode(encoding)})
+    assert isinstance(edited(bench, "grün\n", "blau\nrot\n"), Done)
+    assert host_of(bench).files["/p/a"] == "\ufeffblau\r\nrot\r\n😀\r\n".encode(encoding)
+
+
+class Faults(NoCode):
+    """A language server that has something to say, and what it was told."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+
+    async def faults(self, path: str, before: str, after: str) -> str:
+        self.asked.append((path, before, after))
+        return "line 1: z is not defined" if "z" in after else ""
+
+
+def test_what_the_change_made_wrong_is_told(memory: Memory) -> None:
+    bench = memory({"/p/a": b"x\r\n"})
+    bench.shop.code = code = Faults()
+    assert text_of(edited(bench, "x", "y")) == "Changed /p/a:\n     1\ty"
+    assert text_of(edited(bench, "y", "z")).endswith("\n\nline 1: z is not defined")
+    fault(bench, "absent")
+    assert code.asked == [("/p/a", "x\n", "y\n"), ("/p/a", "y\n", "z\n")]
 
 
 def test_on_disk(disk: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from detent.tools import glob
 from detent.tools.glob import GlobArgs
 from detent.tools.patterns import matcher, split_literal
 from detent.types.effects import Reads
-from detent.types.outcomes import Done, Failed
+from detent.types.outcomes import Done, Failed, text_of
 
 from .conftest import Bench
 
@@ -90,6 +92,50 @@ def test_on_disk(disk: Bench) -> None:
         Path(disk.cwd, name).touch()
     assert found(disk, "**/*.js") == ["lib/名前 😀.js"]
     assert found(disk, "node_modules/**/*.js") == ["node_modules/left/pad.js"]
+
+
+def test_ignored_and_hidden_files_and_broken_links(disk: Bench) -> None:
+    root = Path(disk.cwd)
+    (root / ".gitignore").write_text("*.log\n")
+    (root / "a.log").touch()
+    (root / ".b.log").touch()
+    (root / "c.log").symlink_to("nowhere")
+    (root / "loop").symlink_to(".")
+    assert found(disk, "*.log") == [".b.log", "a.log", "c.log"]
+    assert found(disk, "**/.git*") == [".gitignore"]
+
+
+def test_twenty_thousand_files(disk: Bench) -> None:
+    for folder in range(20):
+        Path(disk.cwd, f"d{folder:02}").mkdir()
+        for number in range(1_000):
+            os.mknod(os.path.join(disk.cwd, f"d{folder:02}", f"{number:03}.txt"))
+    newest = Path(disk.cwd, "d07", "042.txt")
+    os.utime(newest, (4e9, 4e9))
+    outcome = disk.call("Glob", pattern="**/*.txt")
+    lines = text_of(outcome).split("\n")
+    assert (len(lines), lines[0]) == (101, "d07/042.txt")
+    assert lines[-1].startswith("[19,900 more")
+    assert isinstance(outcome, Done) and outcome.data is not None
+    assert (outcome.data["numFiles"], outcome.data["truncated"]) == (100, True)
+    assert outcome.data["durationMs"] < 20_000
+
+
+def test_time_is_bounded(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glob, "SECONDS", -1.0)
+    outcome = memory({"/p/a.py": "", "/p/b.py": ""}).call("Glob", pattern="*.py")
+    assert text_of(outcome) == (
+        "a.py\n[stopped after -1 s; there may be more. Give a narrower path]"
+    )
+    assert isinstance(outcome, Done) and outcome.data is not None
+    assert outcome.data["truncated"] is True
+
+
+def test_of_many_only_the_newest_are_held(memory: Memory) -> None:
+    bench = memory({f"/p/{n:05}.txt": "" for n in range(2_500)})
+    lines = bench.text("Glob", pattern="*.txt").split("\n")
+    assert lines[:100] == [f"{n:05}.txt" for n in range(2_499, 2_399, -1)]
+    assert lines[100].startswith("[2,400 more")
 
 
 def test_names_that_are_not_utf8(disk: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from base64 import b64decode
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from detent.ports import BadArguments
+from detent.ports import BadArguments, FileFacts
 from detent.testing.memory_host import MemoryHost
 from detent.tools.read import ReadArgs
 from detent.types.content import Image
@@ -98,10 +99,40 @@ def test_bytes_that_are_not_utf8_are_shown_with_a_note(memory: Memory) -> None:
 
 
 def test_binary_files_are_refused(memory: Memory) -> None:
-    bench = memory({"/p/a": b"\x7fELF\0\0", "/p/b": "hi".encode("utf-16")})
+    bench = memory(
+        {"/p/a": b"\x7fELF\0\0", "/p/b": b"\xff\xfe\0\0x\0\0\0", "/p/c": b"\xff\xfea\0b"}
+    )
     assert "binary file of 6 bytes" in bench.text("Read", file_path="a")
-    assert "UTF-16" in bench.text("Read", file_path="b")
+    assert "binary file of 8 bytes" in bench.text("Read", file_path="b"), "UTF-32"
+    assert "binary file of 5 bytes" in bench.text("Read", file_path="c"), "half a character"
     assert not bench.known
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_text(memory: Memory, encoding: str) -> None:
+    bench = memory({"/p/a": "\ufeffgrün\r\n😀".encode(encoding)})
+    said = bench.text("Read", file_path="a")
+    name = encoding.upper()
+    assert said == f"[/p/a: encoded as {name}; Edit keeps that.]\n     1\tgrün\n     2\t😀"
+    assert "/p/a" in bench.known
+
+
+def test_a_file_that_vanishes_meanwhile(memory: Memory) -> None:
+    class Vanishing(MemoryHost):
+        async def facts(self, path: str) -> FileFacts | None:
+            found = await super().facts(path)
+            self.files.pop(path, None)
+            return found
+
+    outcome = Bench(Vanishing({"/p/a": "x", "/p/b": ""}), "/p").call("Read", file_path="a")
+    assert outcome == Failed("Read: No such file or directory: /p/a")
+
+
+def test_pipes_and_devices_are_refused(disk: Bench) -> None:
+    os.mkfifo(os.path.join(disk.cwd, "pipe"))
+    assert "Not a regular file" in disk.text("Read", file_path="pipe")
+    assert "Not a regular file" in disk.text("Read", file_path="/dev/zero")
+    assert disk.known == {}
 
 
 def test_large_files_are_refused_with_a_way_on(memory: Memory) -> None:
@@ -150,7 +181,7 @@ def test_a_folder_is_listed(memory: Memory) -> None:
     said = bench.text("Read", file_path="src")
     assert said == "Read: /p/src is a folder, not a file. It holds:\na.py\ndeep/"
     many = memory({f"/p/{n:03}": "" for n in range(60)}).text("Read", file_path="/p")
-    assert many.endswith("\n049\n...")
+    assert many.endswith("\n049\n... (find the others with Glob)")
 
 
 def test_a_missing_file_names_its_neighbours(memory: Memory) -> None:
@@ -186,7 +217,7 @@ def test_names_of_arguments_that_others_taught(memory: Memory) -> None:
     assert parsed(bench, '{"file_path": "a", "limit": null, "offset": "2"}') == ReadArgs("a", 2)
 
 
-SIGNATURE = 'Send {"file_path": string, "offset"?: integer, "limit"?: integer}.'
+SIGNATURE = 'Send {"file_path": string, "offset"?: integer, "limit"?: integer, "pages"?: string}.'
 
 
 @pytest.mark.parametrize(

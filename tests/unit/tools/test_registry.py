@@ -17,7 +17,8 @@ from detent.types.messages import ToolSpec
 from detent.types.outcomes import Outcome, done
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = ["Bash", "Read", "Edit", "Write", "Glob", "Grep"]
+NAMES = list(catalogue())
+FIRST = ["Bash", "Read", "Edit", "Write", "Glob", "Grep"]
 
 
 class Custom:
@@ -33,6 +34,9 @@ class Custom:
     def parse(self, arguments: str) -> Any:
         return arguments
 
+    def moves(self, args: Any) -> bool:
+        return False
+
     def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
         return ()
 
@@ -46,6 +50,7 @@ def names(registry: Registry) -> list[str]:
 
 def test_all_built_in_tools() -> None:
     assert names(Registry()) == NAMES
+    assert NAMES[: len(FIRST)] == FIRST, "the others stay in their cached places"
     for name in NAMES:
         tool = Registry().find(name)
         assert tool is not None
@@ -93,7 +98,7 @@ def test_a_limited_set() -> None:
 def test_extra_tools() -> None:
     mine, other = Custom("Read"), Custom("Frob")
     registry = Registry(None, [mine, other])
-    assert names(registry) == ["Bash", "Edit", "Write", "Glob", "Grep", "Read", "Frob"]
+    assert names(registry) == [*(name for name in NAMES if name != "Read"), "Read", "Frob"]
     assert registry.find("read_file") is mine
     assert registry.find("Frob") is other
     assert names(Registry(["Bash", "Frob"], [other])) == ["Bash", "Frob"]
@@ -142,13 +147,30 @@ def test_the_snapshot_is_fresh() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def check_object(schema: dict[str, Any]) -> None:
+    assert set(schema) <= {"type", "properties", "required", "description"}
+    assert set(schema["required"]) <= set(schema["properties"])
+    for field in schema["properties"].values():
+        check_field(field)
+
+
+def check_field(field: dict[str, Any]) -> None:
+    """Every provider takes these, whatever they nest; not all take references or defaults."""
+    assert not {"$ref", "$defs", "default", "title", "unadvertised"} & set(field)
+    match field["type"]:
+        case "object":
+            check_object(field)
+        case "array":
+            check_field(field["items"])
+        case kind:
+            assert kind in ("string", "integer", "boolean", "number")
+
+
 def test_what_the_model_sees_suits_every_provider() -> None:
     for entry in catalogue().values():
         schema = json.loads(bytes(entry.schema))
         assert set(schema) == {"type", "properties", "required"}
-        assert "$ref" not in str(schema)
-        for field in schema["properties"].values():
-            assert field["type"] in ("string", "integer", "boolean")
-            assert field["description"]
+        check_object(schema)
+        assert all(field["description"] for field in schema["properties"].values())
         assert len(entry.description) < 1_000
         assert b"\n" not in bytes(entry.schema)

@@ -16,7 +16,16 @@ from detent.types.content import (
     Text,
     Thinking,
 )
-from detent.types.events import CallEnded, Compacted, Event, Notice, Replied, Retrying, TurnEnded
+from detent.types.events import (
+    CallEnded,
+    Compacted,
+    Event,
+    Notice,
+    Replied,
+    Retrying,
+    Switched,
+    TurnEnded,
+)
 from detent.types.outcomes import Cut, content_of, is_error
 from detent.types.version import VERSION
 
@@ -111,6 +120,9 @@ class Frames:
             case Notice(text=text, level=level):
                 frame = {"type": "system", "subtype": "informational", "content": text}
                 return [self.stamped({**frame, "level": level})]
+            case Switched(mode=mode) if mode:
+                fields = {"status": None, "permissionMode": mode}
+                return [self.stamped({"type": "system", "subtype": "status", **fields})]
             case Compacted(trigger=trigger, before_tokens=before):
                 metadata = {"trigger": trigger, "pre_tokens": before}
                 frame = {"type": "system", "subtype": "compact_boundary"}

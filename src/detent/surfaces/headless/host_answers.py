@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 from detent.sdk.approval import Answer, Question
 from detent.sdk.hooks import AfterCall, BeforeCall, Hook, HookAnswer, Hooks, Stopping, Submitted
+from detent.sdk.session import parse_mode
 from detent.surfaces.headless.link import HostError, Link
 from detent.surfaces.headless.result import input_object
+from detent.types.errors import BadInput
 from detent.types.outcomes import Cut, is_error, text_of
 
 State = Callable[[str], Awaitable[None]]
@@ -32,8 +35,10 @@ class HostApprover:
             changed = said.get("updatedInput")
             given = input_object(question.proposal.call.arguments)
             arguments = changed if isinstance(changed, dict) and changed != given else None
-            rules = _added_rules(said.get("updatedPermissions"))
-            return Answer(True, arguments=arguments, rules=rules, by="host")
+            updates = said.get("updatedPermissions")
+            updates = updates if isinstance(updates, list) else []
+            rules, mode = _added_rules(updates), _mode_set(updates)
+            return Answer(True, arguments=arguments, rules=rules, mode=mode, by="host")
         reason = str(said.get("message") or "The host said no.")
         return Answer(False, reason, interrupt=bool(said.get("interrupt")), by="host")
 
@@ -61,9 +66,21 @@ def _suggestion(rule: str) -> dict[str, Any]:
     }
 
 
-def _added_rules(updates: Any) -> tuple[str, ...]:
+def _mode_set(updates: list[Any]) -> str:
+    """The last one counts; one that we do not have changes nothing."""
+    for update in reversed(updates):
+        match update:
+            case {"type": "setMode", "mode": str(mode)}:
+                with suppress(BadInput):
+                    return parse_mode(mode)
+            case _:
+                pass
+    return ""
+
+
+def _added_rules(updates: list[Any]) -> tuple[str, ...]:
     rules = []
-    for update in updates if isinstance(updates, list) else ():
+    for update in updates:
         match update:
             case {"type": "addRules", "behavior": "allow", "rules": list(added)}:
                 rules += [text for rule in added if (text := _rule_text(rule))]

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from detent.http.transport import Transport
 from detent.models.cloud import bedrock, vertex
 from detent.models.credentials import Credentials, Fixed
 from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.gemini import Gemini
 from detent.models.protocols.wire import Endpoint
 from detent.models.route import Route
-from detent.models.transport import Transport
 from detent.types.content import Text
 from detent.types.errors import ModelFailure, NoModel
 from detent.types.messages import Reply, Request, User

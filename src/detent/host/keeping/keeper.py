@@ -1,0 +1,139 @@
+"""The keeper of one command: starts it, tells how it ended, and lets nothing of it stay.
+
+Says over its control socket, a line each: `S pid` started; `F errno what` could not; `E code note`
+the command itself has ended; `G` all that it started has gone as well. Anything it hears, and the
+end of the line, means: end everything.
+"""
+
+import _socket
+import marshal
+import os
+import sys
+import time
+
+from detent.host.keeping.family import Family, become_subreaper, members
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal
+
+MOST = 512
+"""Processes of one command at the same time: far above any build, far below a machine's limit."""
+FIRST_LOOK = 0.5
+LOOK = 0.25
+"""Seconds between counts. Short commands are never counted."""
+CHEAP = 20
+"""A count may take one part in so many of a processor."""
+
+
+def keep(control: int) -> None:
+    """Waits for its order with everything prepared: it was forked ahead of need."""
+    become_subreaper()
+    socket = _socket.socket(fileno=control)
+    keeper = _Keeper(socket)
+    order = _order(socket)
+    if order is None:
+        return
+    argv, folder, env, descriptors = order
+    try:
+        keeper.command = _start(argv, folder, env, descriptors)
+    except OSError as error:
+        what = "folder" if error.filename == folder else "program"
+        keeper.say(f"F {error.errno} {what}")
+        return
+    for descriptor in descriptors:
+        os.close(descriptor)
+    os.chdir("/")
+    keeper.say(f"S {keeper.command}")
+    keeper.watch()
+
+
+def _order(
+    socket: "_socket.socket",
+) -> tuple[list[bytes], bytes, dict[bytes, bytes], list[int]] | None:
+    """The length in four bytes, which carry the descriptors, then argv, folder, environment.
+
+    None when the line ends before the order does.
+    """
+    room, descriptors = _socket.CMSG_LEN(3 * 4), []
+    length, extra, _, _ = socket.recvmsg(4, room, _socket.MSG_CMSG_CLOEXEC)
+    for _, _, packed in extra:
+        descriptors = [
+            int.from_bytes(packed[at : at + 4], sys.byteorder) for at in range(0, len(packed), 4)
+        ]
+    data, size = b"", int.from_bytes(length, "big")
+    while len(data) < size:  # not a byte more: the next would be a word of its own
+        more = socket.recv(size - len(data))
+        if not more:
+            return None
+        data += more
+    return (*marshal.loads(data), descriptors) if data else None
+
+
+def _start(
+    argv: list[bytes], folder: bytes, env: dict[bytes, bytes], descriptors: list[int]
+) -> int:
+    """With a session of its own, so that it has no terminal to steal."""
+    os.chdir(folder)
+    return os.posix_spawn(
+        _program(argv[0], env),
+        argv,
+        env,
+        file_actions=[(os.POSIX_SPAWN_DUP2, own, at) for at, own in enumerate(descriptors)],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+    )
+
+
+def _program(name: bytes, env: dict[bytes, bytes]) -> bytes:
+    """As the command's own PATH has it, not ours."""
+    if b"/" in name:
+        return name
+    for folder in env.get(b"PATH", os.defpath.encode()).split(b":"):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    return name
+
+
+class _Keeper:
+    def __init__(self, socket: "_socket.socket") -> None:
+        self.command = 0
+        self._socket = socket
+        self._note = self._end = ""
+        self._family = Family(self._died)
+
+    def watch(self) -> None:
+        due = time.monotonic() + FIRST_LOOK
+        while self._family.collect():
+            self._tell_end()
+            if self._family.wait(due - time.monotonic(), self._socket.fileno()):
+                self._family.end()
+                break
+            now = time.monotonic()
+            if now >= due:
+                if len(members()) > MOST:
+                    self._note = f"more than {MOST} processes"
+                    self._family.kill()
+                    break
+                due = time.monotonic() + max(LOOK, CHEAP * (time.monotonic() - now))
+        self._tell_end("\nG")
+
+    def _died(self, pid: int, status: int) -> None:
+        if pid == self.command:
+            self._end = f"E {os.waitstatus_to_exitcode(status)} {self._note}"
+
+    def _tell_end(self, more: str = "") -> None:
+        """Once; for most commands in one message with the last word."""
+        if self._end or more:
+            self.say(self._end + more)
+            self._end = ""
+
+    def say(self, line: str) -> None:
+        try:
+            self._socket.send(line.encode() + b"\n")
+        except OSError:  # nobody listens any more
+            return
