@@ -22,31 +22,31 @@ TOOLS = ROOT / "src" / "detent" / "tools"
 SPECS = TOOLS / "specs.json"
 
 ORDER = (
-    "bash",
-    "read",
-    "edit",
-    "write",
-    "glob",
-    "grep",
-    "task_output",
-    "task_stop",
-    "todo_write",
-    "ask_user_question",
-    "enter_plan_mode",
-    "exit_plan_mode",
-    "sleep",
+    "shell/bash",
+    "files/read",
+    "files/edit",
+    "files/write",
+    "search/glob",
+    "search/grep",
+    "shell/task_output",
+    "shell/task_stop",
+    "person/todo_write",
+    "person/ask_user_question",
+    "person/enter_plan_mode",
+    "person/exit_plan_mode",
+    "shell/sleep",
     "tool_search",
-    "multi_edit",
-    "notebook_edit",
-    "lsp",
-    "web_fetch",
-    "web_search",
+    "files/multi_edit",
+    "files/notebook_edit",
+    "language/lsp",
+    "web/web_fetch",
+    "web/web_search",
 )
 """As the model sees them; changing it costs every user a cold prompt cache once."""
 
 
 def entry(module: str) -> dict[str, Any]:
-    full = f"detent.tools.{module}"
+    full = f"detent.tools.{module.replace('/', '.')}"
     tool = import_module(full).TOOL
     return {
         "name": tool.name,

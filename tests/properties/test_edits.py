@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from detent.ports import Desk
 from detent.testing.bare_shop import BareShop
 from detent.testing.memory_host import MemoryHost
-from detent.tools.notebooks import parsed
+from detent.tools.files.notebooks import parsed
+from detent.tools.files.replacing import Replacement, replaced
+from detent.tools.files.texts import is_binary, unpacked
 from detent.tools.registry import Registry
-from detent.tools.replacing import Replacement, replaced
-from detent.tools.texts import is_binary, unpacked
 from detent.types.outcomes import Failed, Outcome
 
 PATH = "/p/a.ipynb"

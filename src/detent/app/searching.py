@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from detent.app.config import Settings
 from detent.http.addresses import parse_address
-from detent.tools.search_engines import PROVIDERS, Engine
+from detent.tools.web.engines import PROVIDERS, Engine
 from detent.types.errors import BadInput
 
 SEARXNG = "SEARXNG_URL"

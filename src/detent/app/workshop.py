@@ -51,7 +51,7 @@ class Shop:
 
     @cached_property
     def jobs(self) -> Jobs:
-        from detent.tools.jobs import JobTable
+        from detent.tools.shell.jobs import JobTable
 
         return JobTable(self.host, self.outputs, self._grounds.clock, self._tell)
 

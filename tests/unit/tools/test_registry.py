@@ -128,8 +128,8 @@ def test_a_registry_imports_no_tool_and_finding_one_imports_only_that() -> None:
     make = "from detent.tools.registry import Registry\nregistry = Registry()\nregistry.specs()"
     assert not imported_by(make) & modules
     loaded = imported_by(f"{make}\nregistry.find('bash')")
-    assert loaded & modules == {"detent.tools.bash"}
-    assert imported_by(f"{make}\nregistry.find('Read')") & modules == {"detent.tools.read"}
+    assert loaded & modules == {"detent.tools.shell.bash"}
+    assert imported_by(f"{make}\nregistry.find('Read')") & modules == {"detent.tools.files.read"}
 
 
 def test_start_up_stays_light() -> None:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from detent.ports import Host
+from detent.tools.files.texts import legible
 from detent.tools.language.connection import Connection, Gone, Refusal, Unknown
 from detent.tools.language.introduction import introduction
 from detent.tools.language.messages import (
@@ -23,7 +24,6 @@ from detent.tools.language.messages import (
 )
 from detent.tools.language.servers import Server
 from detent.tools.language.uris import folder, path_of, uri_of
-from detent.tools.texts import legible
 
 T = TypeVar("T")
 

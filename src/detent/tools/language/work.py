@@ -7,6 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from detent.ports import Host
+from detent.tools.files.texts import LIMIT, unpacked
 from detent.tools.language.changes import Key, added, keys, told
 from detent.tools.language.client import CHANGED, CREATED, Client, Document
 from detent.tools.language.connection import Gone, Refusal
@@ -14,7 +15,6 @@ from detent.tools.language.fleet import Fleet
 from detent.tools.language.questions import Subject, answer
 from detent.tools.language.servers import Found, root_of
 from detent.tools.paths import shown
-from detent.tools.texts import LIMIT, unpacked
 
 AFTER_AN_EDIT = 5.0
 BASELINE = 3.0

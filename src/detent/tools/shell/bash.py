@@ -1,0 +1,151 @@
+"""Bash: one shell command, its output and its exit code."""
+
+from contextlib import closing
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from detent.ports import Desk, Finished
+from detent.tools.base import UNADVERTISED, TypedTool
+from detent.tools.shell.endings import ending as spoken
+from detent.tools.shell.folder import Footprint, follow, may_move, way_back
+from detent.tools.shell.output import ShellOutput, setting
+from detent.types.effects import Effect, Runs
+from detent.types.outcomes import Cut, Failed, Outcome, done
+
+DEFAULT_MS = 120_000
+MAXIMUM_MS = 600_000
+
+NO_FAILURE = {
+    "grep": "nothing matched",
+    "rg": "nothing matched",
+    "diff": "the inputs differ",
+    "test": "the condition is false",
+    "[": "the condition is false",
+    "find": "parts of the tree could not be searched",
+}
+"""Programs that answer with exit code 1, and what they mean by it."""
+
+_NOT_SIMPLE = frozenset(";&|\n`(){}<>")
+
+
+class BashArgs(Struct, frozen=True):
+    command: Annotated[str, Meta(description="The command to run.")]
+    timeout: Annotated[
+        int, Meta(description="Time limit in milliseconds; 0 means the default.", ge=0)
+    ] = 0
+    description: Annotated[str, Meta(description="What it does, in five to ten words.")] = ""
+    run_in_background: Annotated[
+        bool, Meta(description="Return at once and let it run on as a job.")
+    ] = False
+    # Accepted because models know it from elsewhere; there is nothing to switch off.
+    dangerouslyDisableSandbox: Annotated[bool, UNADVERTISED] = False
+
+
+class Bash(TypedTool[BashArgs]):
+    name = "Bash"
+    aliases = ("bash", "BashTool")
+    renames = (("cmd", "command"),)
+    timeout = None  # it keeps its own, to be able to say what had been printed
+    args = BashArgs
+
+    def effects(self, args: BashArgs, cwd: str) -> tuple[Effect, ...]:
+        return (Runs(args.command),)
+
+    def moves(self, args: BashArgs) -> bool:
+        return not args.run_in_background and may_move(args.command)
+
+    async def act(self, args: BashArgs, desk: Desk) -> Outcome:
+        if "\0" in args.command:
+            return Failed("Bash: a command cannot contain a NUL character.")
+        try:
+            if args.run_in_background:
+                return await _in_background(args.command, desk)
+            return await _in_foreground(args, desk, moves=self.moves(args))
+        except OSError as error:
+            if error.filename != desk.cwd:
+                raise
+            back = way_back(desk, may_move=self.moves(args))
+            return Failed(
+                f"Bash: not run: {error.strerror}: {desk.cwd}, the working folder. {back}"
+            )
+
+
+TOOL = Bash
+
+
+async def _in_background(command: str, desk: Desk) -> Outcome:
+    job = await desk.shop.jobs.start(command, _argv(command, desk), desk.cwd)
+    text = (
+        f"Started in the background as {job.id}. Its output goes to {job.path}. You will be told "
+        "when it ends; TaskOutput shows what it prints, TaskStop ends it."
+    )
+    data = {
+        "stdout": "",
+        "stderr": "",
+        "interrupted": False,
+        "isImage": False,
+        "backgroundTaskId": job.id,
+    }
+    return done(text, data)
+
+
+async def _in_foreground(args: BashArgs, desk: Desk, *, moves: bool) -> Outcome:
+    seconds, most = _seconds(args, desk)
+    with Footprint(wanted=moves) as footprint, closing(ShellOutput(desk)) as output:
+        finished = await desk.host.run(
+            _argv(args.command, desk),
+            cwd=desk.cwd,
+            timeout=seconds,
+            output=output.out,
+            errors=output.err,
+            env=footprint.env,
+        )
+        if finished.timed_out:
+            return _timed_out(finished, seconds, most, output)
+        moved = await follow(footprint.folder(), desk)
+        return _ended(args.command, finished, moved, output)
+
+
+def _argv(command: str, desk: Desk) -> list[str]:
+    """Exactly the text that was judged."""
+    return [desk.host.which("bash") or "sh", "-c", command]
+
+
+def _seconds(args: BashArgs, desk: Desk) -> tuple[float, float]:
+    """How long it may run, and how long any may."""
+    default = setting(desk, "bash_default_timeout_ms", DEFAULT_MS)
+    most = max(default, setting(desk, "bash_max_timeout_ms", MAXIMUM_MS))
+    return min(args.timeout or default, most) / 1000, most / 1000
+
+
+def _timed_out(finished: Finished, seconds: float, most: float, output: ShellOutput) -> Outcome:
+    longer = f"set timeout (at most {most * 1000:g}) or " if seconds < most else ""
+    reason = (
+        f"timed out after {seconds:g} s: the command and all that it had started were ended. "
+        f"To run longer, {longer}use run_in_background."
+    )
+    if finished.note:
+        reason = f"{reason} {finished.note}"
+    return Cut(reason, output.text(len(reason) + 4))
+
+
+def _ended(command: str, finished: Finished, moved: str, output: ShellOutput) -> Outcome:
+    code = finished.exit_code
+    meaning = _meaning_of_one(command) if code == 1 else ""
+    ending = f"Exit code 1: {meaning}." if meaning else spoken(code) if code else ""
+    notes = "\n".join(filter(None, (ending, finished.note, moved)))
+    printed = output.text(len(notes) + 2)
+    text = "\n\n".join(filter(None, (printed, notes)))
+    data = output.data(code)
+    if code == 0 or meaning:
+        return done(text or "(no output)", data)
+    return Failed(text, data)
+
+
+def _meaning_of_one(command: str) -> str:
+    """Only for a single simple command: in anything else the 1 may come from elsewhere."""
+    if _NOT_SIMPLE.intersection(command.strip()):
+        return ""
+    words = command.split(maxsplit=1)
+    return NO_FAILURE.get(words[0], "") if words else ""

@@ -1,0 +1,197 @@
+"""Commands in the background: each prints into a file, and the model hears of its end."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from detent.ports import Clock, Finished, Host, Job, Jobs, Outputs, Running
+from detent.tools.shell.endings import ending
+from detent.tools.shell.spill import sized
+from detent.tools.terminal import plain
+
+MOST_RUNNING = 32
+MOST_BYTES = 1_000_000_000
+"""Of output; a job that prints more is ended."""
+LOOK = 0.5
+"""Seconds between two looks at the size of its file."""
+LAST_LINES = 5
+LAST_BYTES = 2_000
+SHORT = 80
+
+
+class _Work(Struct, eq=False):
+    """A job and what the session holds of it."""
+
+    id: str
+    command: str
+    path: str
+    running: Running
+    started: float
+    began: float
+    over: asyncio.Event
+    watch: "asyncio.Task[None] | None" = None
+    seconds: float = 0.0
+    exit_code: int | None = None
+    note: str = ""
+    waiting: int = 0
+    """How many calls wait for its end: they tell of it themselves."""
+    is_quiet: bool = False
+    """Whoever ends it knows that it ends."""
+
+
+class JobTable:
+    """The jobs of one session; they go with it."""
+
+    def __init__(
+        self, host: Host, outputs: Outputs, clock: Clock, tell: Callable[[str], None]
+    ) -> None:
+        self._host, self._outputs, self._clock, self._tell = host, outputs, clock, tell
+        self._works: dict[str, _Work] = {}
+        self._count = 0
+
+    async def start(self, command: str, argv: Sequence[str], cwd: str) -> Job:
+        """Raises OSError when it cannot be started."""
+        if len(self._running()) >= MOST_RUNNING:
+            raise OSError(
+                f"{MOST_RUNNING} jobs are running, more are not allowed. End one with TaskStop."
+            )
+        self._count += 1
+        name = f"job_{self._count}"
+        with self._outputs.create(name) as file:
+            path = file.name
+        try:
+            running = await self._host.start(argv, cwd=cwd, output=path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(path)
+            raise
+        now, began = self._clock.now(), self._clock.elapsed()
+        work = _Work(name, command, path, running, now, began, asyncio.Event())
+        self._works[name] = work
+        work.watch = asyncio.create_task(self._watch(work))
+        return self._job(work)
+
+    def find(self, job: str) -> Job | None:
+        work = self._works.get(job)
+        return None if work is None else self._job(work)
+
+    def all(self) -> tuple[Job, ...]:
+        return tuple(map(self._job, self._works.values()))
+
+    async def wait(self, job: str, seconds: float) -> Job:
+        work = self._works[job]
+        work.waiting += 1
+        try:
+            async with asyncio.timeout(seconds):
+                await work.over.wait()
+        except TimeoutError:
+            pass
+        finally:
+            work.waiting -= 1
+        return self._job(work)
+
+    async def stop(self, job: str, why: str) -> Job:
+        work = self._works[job]
+        if work.exit_code is None:
+            work.is_quiet, work.note = True, why
+            await work.running.end()
+            await work.over.wait()
+        return self._job(work)
+
+    async def aclose(self) -> None:
+        """Ends them all; nobody is told."""
+        left = self._running()
+        for work in left:
+            work.is_quiet = True
+        await asyncio.gather(*(work.running.end() for work in left), return_exceptions=True)
+        watches = [work.watch for work in self._works.values() if work.watch is not None]
+        await asyncio.gather(*watches, return_exceptions=True)
+
+    def _running(self) -> list[_Work]:
+        return [work for work in self._works.values() if work.exit_code is None]
+
+    async def _watch(self, work: _Work) -> None:
+        finished = await self._end_of(work)
+        work.seconds = self._clock.elapsed() - work.began
+        work.exit_code = finished.exit_code
+        work.note = work.note or finished.note
+        work.over.set()
+        if not work.is_quiet and not work.waiting:
+            self._tell(_news(self._job(work)))
+
+    async def _end_of(self, work: _Work) -> Finished:
+        """When it has ended, by itself or because it printed too much."""
+        end = asyncio.ensure_future(work.running.wait())
+        while not (await asyncio.wait({end}, timeout=LOOK))[0]:
+            if _size(work.path) > MOST_BYTES:
+                work.note = f"Ended because it printed more than {sized(MOST_BYTES)}."
+                await work.running.end()
+        with suppress(OSError):
+            if _size(work.path) > MOST_BYTES:
+                os.truncate(work.path, MOST_BYTES)
+        try:
+            return end.result()
+        except OSError as error:
+            return Finished(-signal.SIGKILL, note=f"It was lost: {error}.")
+
+    def _job(self, work: _Work) -> Job:
+        is_over = work.exit_code is not None
+        return Job(
+            id=work.id,
+            command=work.command,
+            path=work.path,
+            started=work.started,
+            seconds=work.seconds if is_over else self._clock.elapsed() - work.began,
+            exit_code=work.exit_code,
+            note=work.note,
+        )
+
+
+def standing(job: Job) -> str:
+    """`job_1 (make test) ended after 3.2 s. Exit code 2.`"""
+    title = f"{job.id} ({short(job.command)})"
+    if job.exit_code is None:
+        return f"{title} has been running for {job.seconds:.1f} s."
+    note = f" {job.note}" if job.note else ""
+    return f"{title} ended after {job.seconds:.1f} s. {ending(job.exit_code).rstrip('.')}.{note}"
+
+
+def unknown(task_id: str, jobs: Jobs) -> str:
+    """There is no such job, but these."""
+    known = " ".join(map(standing, jobs.all())) or "none was started in this session."
+    return f"there is no job {task_id!r}. Jobs: {known}"
+
+
+def short(command: str) -> str:
+    """The first line, and that not too long."""
+    text = plain(command).strip()
+    line = text.partition("\n")[0]
+    return line if line == text and len(line) <= SHORT else f"{line[: SHORT - 1]}…"
+
+
+def _news(job: Job) -> str:
+    """What it printed is quoted: it is the program that says it, and not the user."""
+    lines = _last_lines(job.path)
+    said = f"[Background job {standing(job)} Output: {job.path}"
+    return f"{said}; its last lines:]\n" + "\n".join(lines) if lines else f"{said}, empty.]"
+
+
+def _last_lines(path: str) -> list[str]:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, _size(path) - LAST_BYTES))
+            text = plain(file.read(LAST_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return []
+    return [f"> {line}" for line in text.rstrip().split("\n")[-LAST_LINES:] if line]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,37 @@
+"""TaskStop: ends a background job."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from detent.ports import Desk
+from detent.tools.base import TypedTool
+from detent.tools.shell.jobs import standing, unknown
+from detent.types.effects import Effect
+from detent.types.outcomes import Failed, Outcome, done
+
+
+class TaskStopArgs(Struct, frozen=True):
+    task_id: Annotated[str, Meta(description="The job, as Bash named it.")]
+
+
+class TaskStop(TypedTool[TaskStopArgs]):
+    name = "TaskStop"
+    aliases = ("KillShell", "KillBash")
+    renames = (("shell_id", "task_id"), ("bash_id", "task_id"))
+    args = TaskStopArgs
+
+    def effects(self, args: TaskStopArgs, cwd: str) -> tuple[Effect, ...]:
+        return ()
+
+    async def act(self, args: TaskStopArgs, desk: Desk) -> Outcome:
+        job = desk.shop.jobs.find(args.task_id)
+        if job is None:
+            return Failed(f"TaskStop: {unknown(args.task_id, desk.shop.jobs)}")
+        was = "It had ended already: " if job.exit_code is not None else "Stopped: "
+        job = await desk.shop.jobs.stop(args.task_id, "")
+        text = f"{was}{standing(job)} Its output is in {job.path}."
+        return done(text, {"message": text, "task_id": job.id, "task_type": "local_bash"})
+
+
+TOOL = TaskStop
