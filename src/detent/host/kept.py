@@ -16,10 +16,18 @@ PATIENCE = 2.5
 class KeptHold:
     """Closing the socket is enough to make the keeper end everything; so is our own death."""
 
-    def __init__(self, control: socket, closed: Callable[["KeptHold"], None]) -> None:
+    def __init__(
+        self,
+        control: socket,
+        closed: Callable[["KeptHold"], None],
+        free: Callable[[socket], None],
+    ) -> None:
+        """`free` gets the socket of a keeper that can be given another order."""
         self.pid = 0
         self.loop = loop = asyncio.get_running_loop()
-        self._control, self._closed = control, closed
+        self._control, self._closed, self._free = control, closed, free
+        self._is_told = False
+        """To end everything: it will not take another order."""
         self._unread = b""
         self._code: int | None = None
         self._note = ""
@@ -37,7 +45,7 @@ class KeptHold:
         """Raises OSError when it could not."""
         await asyncio.wait((self._started,))
         if self._failure is not None:
-            self.drop()
+            self._set_free()
             number, what = self._failure.args
             name = folder if what == "folder" else program
             raise OSError(number, os.strerror(number), name)
@@ -48,6 +56,7 @@ class KeptHold:
 
     async def end(self) -> None:
         if self.loop is asyncio.get_running_loop():
+            self._is_told = True
             with suppress(OSError):
                 self._control.send(b"e")
             await asyncio.wait((self._gone,), timeout=PATIENCE)
@@ -58,6 +67,17 @@ class KeptHold:
             return
         self.loop.remove_reader(self._control.fileno())
         self._control.close()
+        self._leave()
+
+    def _set_free(self) -> None:
+        """The command has gone by itself, and all that it started; or there was none."""
+        if self._control.fileno() < 0:
+            return
+        self.loop.remove_reader(self._control.fileno())
+        self._free(socket(fileno=self._control.detach()))
+        self._leave()
+
+    def _leave(self) -> None:
         self._closed(self)
         if self.loop.is_closed():  # then nobody waits
             return
@@ -98,8 +118,10 @@ class KeptHold:
             case "E":
                 self._code, self._note = int(first), note
                 self._tell()
-            case "G":
+            case "G" if self._is_told or self._note:  # its keeper has ended it, and goes as well
                 self.drop()
+            case "G":
+                self._set_free()
 
     def _tell(self) -> None:
         if self._ended is not None and self._code is not None:

@@ -15,7 +15,9 @@ from detent.host.kept import KeptHold
 
 BIRTH = 10.0
 """Seconds until an interpreter that says nothing counts as one that cannot be used."""
-TRIES = 3
+MOST_IDLE = 4
+TRIES = MOST_IDLE + 3
+"""Any that wait may have been killed since."""
 READY = b"ready"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = (
@@ -35,7 +37,8 @@ class Nursery:
         # A frozen program is its own interpreter and would only start itself.
         self._is_possible = sys.platform == "linux" and not getattr(sys, "frozen", False)
         self._line: socket.socket | None = None
-        self._spare: socket.socket | None = None
+        self._idle: list[socket.socket] = []
+        """Of keepers that wait for an order."""
         self._pid = 0
         self._starting: asyncio.Task[None] | None = None
         self._holds: set[KeptHold] = set()
@@ -57,9 +60,6 @@ class Nursery:
         except asyncio.CancelledError:
             await insist(hold.end())
             raise
-        finally:
-            with suppress(OSError):
-                self._call_spare()
         return hold
 
     async def _ordered(self, order: bytes, descriptors: tuple[int, int, int]) -> KeptHold:
@@ -67,7 +67,7 @@ class Nursery:
         be asked when it was killed before."""
         for _ in range(TRIES):
             control = await self._control()
-            hold = KeptHold(control, self._holds.discard)
+            hold = KeptHold(control, self._holds.discard, self._take_back)
             self._holds.add(hold)
             try:
                 sent = socket.send_fds(control, [order], list(descriptors))
@@ -89,23 +89,30 @@ class Nursery:
                         self._forget()  # killed since the last command
                     if self._line is None:
                         await self._start()
-                    self._call_spare()
-                    if self._spare is not None:
-                        control, self._spare = self._spare, None
-                        return control
+                        continue
+                    if not self._idle:
+                        self._call_one(self._line)
+                    if self._idle:
+                        return self._idle.pop()
                     await asyncio.sleep(0.001)  # hundreds at once, and the line is full
         raise NoNursery
 
-    def _call_spare(self) -> None:
-        """A keeper ahead of need: a fork takes longer than all else that a command costs us."""
-        if self._line is None or self._spare is not None:
-            return
+    def _take_back(self, control: socket.socket) -> None:
+        """A keeper whose command has gone by itself can have another."""
+        control.setblocking(False)
+        if self._line is not None and len(self._idle) < MOST_IDLE:
+            self._idle.append(control)
+        else:
+            control.close()
+
+    def _call_one(self, line: socket.socket) -> None:
+        """Another keeper: a fork takes longer than all else that a command costs us."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         with theirs:
             try:
-                socket.send_fds(self._line, [b"c"], [theirs.fileno()])
-                self._spare = ours
+                socket.send_fds(line, [b"c"], [theirs.fileno()])
+                self._idle.append(ours)
             except OSError:
                 ours.close()
 
@@ -174,10 +181,11 @@ class Nursery:
             self._holds.pop().abandon()
 
     def _forget(self) -> None:
-        for mine in (self._line, self._spare):
-            if mine is not None:
-                mine.close()
-        self._line = self._spare = None
+        if self._line is not None:
+            self._line.close()
+        while self._idle:
+            self._idle.pop().close()
+        self._line = None
 
 
 async def _collected(pid: int) -> None:

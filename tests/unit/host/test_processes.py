@@ -118,6 +118,7 @@ def test_no_descriptor_leaks_and_no_thread_is_used() -> None:
         for _ in range(20):
             await run_process(["cat"], cwd="/", timeout=5, output=len, errors=len, stdin=b"x")
             await run_process(["sleep", "9"], cwd="/", timeout=0, output=len)
+        await run_process(["true"], cwd="/", timeout=5, output=print)  # its keeper waits again
         return before, open_descriptors()
 
     threads = threading.active_count()
@@ -254,6 +255,7 @@ def test_a_sink_that_raises_ends_the_program() -> None:
     before = open_descriptors()
     with pytest.raises(RuntimeError, match="enough"):
         asyncio.run(full())
+    sh("true")
     assert open_descriptors() == before
 
 

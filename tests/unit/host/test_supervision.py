@@ -143,6 +143,26 @@ def test_a_spare_keeper_that_died_does_no_lasting_harm() -> None:
     with_host(story)
 
 
+def test_a_keeper_serves_one_command_after_the_other_while_they_end_by_themselves() -> None:
+    async def story(host: LocalHost) -> None:
+        async def keeper_of(command: str, seconds: float = 9) -> int:
+            said: list[bytes] = []
+            await host.run(["sh", "-c", command], cwd="/", timeout=seconds, output=said.append)
+            return int(b"".join(said) or b"0")
+
+        first = await keeper_of("echo $PPID")
+        assert [await keeper_of("cd /tmp; echo $PPID; exit 3") for _ in range(5)] == [first] * 5
+        with pytest.raises(FileNotFoundError):
+            await host.run(["/no/such"], cwd="/", timeout=9, output=len)
+        assert await keeper_of("echo $PPID") == first
+        assert await keeper_of("echo $PPID; exec sleep 100", seconds=0.3) == first
+        second = await keeper_of("echo $PPID")
+        assert second != first, "one that had to end something goes with it"
+        assert soon(lambda: not runs(first))
+
+    with_host(story)
+
+
 def children(pid: int) -> list[int]:
     return [
         int(name)

@@ -1,8 +1,9 @@
 """The keeper of one command: starts it, tells how it ended, and lets nothing of it stay.
 
 Says over its control socket, a line each: `S pid` started; `F errno what` could not; `E code note`
-the command itself has ended; `G` all that it started has gone as well. Anything it hears, and the
-end of the line, means: end everything.
+the command itself has ended; `G` all that it started has gone as well. Anything it hears while a
+command runs, and the end of the line, means: end everything. A keeper whose command has gone by
+itself is as good as new and waits for another order.
 """
 
 import _socket
@@ -29,25 +30,13 @@ CHEAP = 20
 
 
 def keep(control: int) -> None:
-    """Waits for its order with everything prepared: it was forked ahead of need."""
+    """Waits for its orders with everything prepared: it was forked ahead of need."""
     become_subreaper()
     socket = _socket.socket(fileno=control)
     keeper = _Keeper(socket)
-    order = _order(socket)
-    if order is None:
-        return
-    argv, folder, env, descriptors = order
-    try:
-        keeper.command = _start(argv, folder, env, descriptors)
-    except OSError as error:
-        what = "folder" if error.filename == folder else "program"
-        keeper.say(f"F {error.errno} {what}")
-        return
-    for descriptor in descriptors:
-        os.close(descriptor)
-    os.chdir("/")
-    keeper.say(f"S {keeper.command}")
-    keeper.watch()
+    while (order := _order(socket)) is not None:
+        if keeper.begin(*order) and not keeper.watch():
+            return
 
 
 def _order(
@@ -106,21 +95,42 @@ class _Keeper:
         self._note = self._end = ""
         self._family = Family(self._died)
 
-    def watch(self) -> None:
+    def begin(
+        self, argv: list[bytes], folder: bytes, env: dict[bytes, bytes], descriptors: list[int]
+    ) -> bool:
+        """False when it could not be started."""
+        try:
+            self.command = _start(argv, folder, env, descriptors)
+            answer = f"S {self.command}"
+        except OSError as error:
+            self.command = 0
+            answer = f"F {error.errno} {'folder' if error.filename == folder else 'program'}"
+        for descriptor in descriptors:
+            os.close(descriptor)
+        os.chdir("/")
+        self.say(answer)
+        return bool(self.command)
+
+    def watch(self) -> bool:
+        """To the last of the command's processes; whether they have gone by themselves."""
         due = time.monotonic() + FIRST_LOOK
         while self._family.collect():
             self._tell_end()
             if self._family.wait(due - time.monotonic(), self._socket.fileno()):
                 self._family.end()
-                break
+                return self._gone(by_itself=False)
             now = time.monotonic()
             if now >= due:
                 if len(members()) > MOST:
                     self._note = f"more than {MOST} processes"
                     self._family.kill()
-                    break
+                    return self._gone(by_itself=False)
                 due = time.monotonic() + max(LOOK, CHEAP * (time.monotonic() - now))
+        return self._gone(by_itself=True)
+
+    def _gone(self, *, by_itself: bool) -> bool:
         self._tell_end("\nG")
+        return by_itself
 
     def _died(self, pid: int, status: int) -> None:
         if pid == self.command:
