@@ -5,7 +5,7 @@ act on the Host, records entries in the Log, and projects the next request from 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
@@ -15,6 +15,11 @@ from detent.types.events import Delta, Entry, Event
 from detent.types.messages import Reply, Request, ToolSpec
 from detent.types.outcomes import Outcome, Refused
 from detent.types.verdicts import Allow, Verdict
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:  # nobody asks whether an object is one, and making a class a protocol costs a start dear
+    Protocol = object
 
 Emit = Callable[[Event], Awaitable[None]]
 """Append (entries), tell observers, hand to the reader at the reader's pace."""
@@ -204,6 +209,12 @@ class Code(Protocol):
 class Workshop(Protocol):
     """What the desks of a session share; each part is made when it is first used."""
 
+    @property
+    def cwd(self) -> str:
+        """Where the next call stands."""
+
+    @property
+    def host(self) -> Host: ...
     @property
     def outputs(self) -> Outputs: ...
     @property

@@ -15,11 +15,11 @@ HEAVY = {
     "argparse", "bz2", "csv", "dataclasses", "difflib", "email", "fnmatch", "getpass", "gettext",
     "glob", "hashlib", "html", "http", "http.client", "httpx", "importlib.metadata", "json", "lzma",
     "multiprocessing", "optparse", "pathlib", "pickle", "pydantic", "random", "requests", "rich",
-    "shlex", "shutil", "sqlite3", "tempfile", "tomllib", "tree_sitter", "unittest", "urllib",
+    "shlex", "shutil", "sqlite3", "tempfile", "tomllib", "tree_sitter", "typing_extensions", "unittest", "urllib",
     "urllib.parse", "urllib.request", "yaml", "zipfile",
 }  # fmt: skip
 """Not here, for they cannot be avoided: what asyncio, ssl and msgspec import (logging, inspect,
-subprocess, uuid, decimal, datetime, typing_extensions where it is installed)."""
+subprocess, uuid, decimal, datetime)."""
 
 USED = """
 detent

@@ -1,9 +1,8 @@
 """The desk a call works at, and what the session remembers of files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
-from detent.ports import Desk, Host, Workshop
+from detent.ports import Desk, Workshop
 from detent.types.events import CallEnded, Entry
 
 
@@ -31,19 +30,10 @@ def digests_in(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-class Place(Workshop, Protocol):
-    """A workshop on a machine, and the folder it stands in now."""
-
-    @property
-    def cwd(self) -> str: ...
-    @property
-    def host(self) -> Host: ...
-
-
 class DeskMaker:
     def __init__(
         self,
-        shop: Place,
+        shop: Workshop,
         session: str,
         settings: Mapping[str, str],
         entries: Sequence[Entry] = (),

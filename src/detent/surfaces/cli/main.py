@@ -26,9 +26,23 @@ def main() -> None:
         return
     _leave_at_once_on_signals()
     gc.disable()  # while starting nothing becomes garbage, and looking for it costs milliseconds
+    _import_codec()
     code = run(argv)
     _flush()
     os._exit(code)
+
+
+def _import_codec() -> None:
+    """msgspec takes typing_extensions where it is installed, though no Python of ours needs that:
+    it would be a tenth of every start. Others may import it later."""
+    name = "typing_extensions"
+    hidden = name not in sys.modules
+    if hidden:
+        sys.modules[name] = None  # type: ignore[assignment]
+    import msgspec  # noqa: F401
+
+    if hidden:
+        del sys.modules[name]
 
 
 def _leave_at_once_on_signals() -> None:
