@@ -15,7 +15,7 @@ HEAVY = {
     "argparse", "bz2", "csv", "dataclasses", "difflib", "email", "fnmatch", "getpass", "gettext",
     "glob", "hashlib", "html", "http", "http.client", "httpx", "importlib.metadata", "json", "lzma",
     "multiprocessing", "optparse", "pathlib", "pickle", "pydantic", "random", "requests", "rich",
-    "shlex", "shutil", "sqlite3", "tempfile", "tomllib", "tree_sitter", "typing_extensions", "unittest", "urllib",
+    "shlex", "shutil", "sqlite3", "tempfile", "tomllib", "tree_sitter", "unittest", "urllib",
     "urllib.parse", "urllib.request", "yaml", "zipfile",
 }  # fmt: skip
 """Not here, for they cannot be avoided: what asyncio, ssl and msgspec import (logging, inspect,
@@ -107,6 +107,17 @@ def test_the_version_costs_next_to_nothing(tmp_path: Path) -> None:
         "detent", "detent.surfaces", "detent.surfaces.cli", "detent.surfaces.cli.main",
         "detent.types", "detent.types.version",
     }  # fmt: skip
+
+
+def test_the_codec_is_imported_without_what_it_does_not_need() -> None:
+    """In a process of its own; typing_extensions can still be imported by those who need it."""
+    code = (
+        "import sys; from detent.surfaces.cli.main import _import_codec; _import_codec();"
+        "print('typing_extensions' in sys.modules, 'msgspec' in sys.modules);"
+        "import typing_extensions"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False True\n"
 
 
 def test_importing_the_package_loads_no_machinery(tmp_path: Path) -> None:
