@@ -247,6 +247,8 @@ class Desk(Struct, frozen=True):
     settings: Mapping[str, str] = {}
     answer: Mapping[str, Any] = {}
     """What whoever permitted the call has added to its arguments or changed in them."""
+    cut_short: Callable[[str], None] = lambda text: None
+    """For a call that is cancelled: what it has come to so far."""
 
 
 class Tool(Protocol):

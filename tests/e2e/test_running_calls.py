@@ -65,7 +65,7 @@ def test_calls_that_change_nothing_run_at_the_same_time(runner: Runner, most: in
 def test_an_interrupt_ends_the_call_and_all_it_started(
     runner: Runner, pipe: Pipe, how: signal.Signals
 ) -> None:
-    stubborn = f"(trap '' TERM INT; echo $BASHPID > {pipe.path}; sleep 300) & wait"
+    stubborn = f"echo so far; (trap '' TERM INT; echo $BASHPID > {pipe.path}; sleep 300) & wait"
     runner.serve(reply(call("Bash", command=stubborn)), "done")
     live = runner.start("-p", "go", *BYPASS, "--output-format", "json")
     stubborn_one = os.pidfd_open(int(pipe.line()))
@@ -76,6 +76,7 @@ def test_an_interrupt_ends_the_call_and_all_it_started(
     entries = runner.entries(ran.result["session_id"])
     (ended,) = [entry for entry in entries if entry["type"] == "callended"]
     assert ended["outcome"]["type"] == "cut"
+    assert ended["outcome"]["text"] == "so far", "what it had printed is not lost"
 
 
 def test_output_and_time_of_a_running_call_are_told(runner: Runner, pipe: Pipe) -> None:
@@ -95,12 +96,13 @@ def test_output_and_time_of_a_running_call_are_told(runner: Runner, pipe: Pipe) 
 
 def test_a_time_limit_of_the_users_for_one_tool(runner: Runner) -> None:
     os.mkfifo(runner.work / "never")
-    runner.serve(reply(call("Bash", command="cat never")), "done")
-    settings = json.dumps({"toolTimeouts": {"Bash": 0.2}})
+    runner.serve(reply(call("Bash", command="echo begun; cat never", timeout=60_000)), "done")
+    settings = json.dumps({"toolTimeouts": {"Bash": 0.5}})
     ran = runner.frames("go", *BYPASS, "--settings", settings)
     assert ran.code == 0
     (result,) = ran.tool_results
-    assert result["is_error"] and "timed out after 0.2 s" in json.dumps(result)
+    assert result["is_error"] and "begun" in result["content"]
+    assert "timed out after 0.5 s" in result["content"]
 
 
 @pytest.mark.parametrize("value", [{"Bash": 0}, {"Bash": "x"}, [1], {"Grep": -1}])

@@ -211,7 +211,7 @@ def _limits(grounds: Grounds) -> Limits:
         early_calls=settings.early_calls,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
         characters=_longest_result(grounds.environ),
-        tool_seconds=settings.tool_timeouts,
+        tool_seconds={n: s for n, s in settings.tool_timeouts.items() if n != "Bash"},
     )
 
 
@@ -234,4 +234,7 @@ def _for_tools(grounds: Grounds) -> dict[str, str]:
         "BASH_MAX_OUTPUT_LENGTH": "bash_max_output_length",
     }
     given = {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}
+    if seconds := grounds.settings.tool_timeouts.get("Bash"):  # it keeps its own, and its output
+        limit = str(max(1, round(seconds * 1000)))
+        given |= {"bash_default_timeout_ms": limit, "bash_max_timeout_ms": limit}
     return {**given, "search_excludes": "\n".join(SECRET_GLOBS)}

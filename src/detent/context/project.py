@@ -33,10 +33,10 @@ from detent.types.events import (
     Withheld,
 )
 from detent.types.messages import Assistant, Message, User
-from detent.types.outcomes import Outcome, content_of, is_error
+from detent.types.outcomes import INTERRUPTED, Outcome, content_of, is_error
 
 NEVER_RAN = "[interrupted before it ran]"
-MAY_HAVE_RUN = "[interrupted; it may have run in part. Check before you repeat it.]"
+MAY_HAVE_RUN = f"[{INTERRUPTED}]"
 LOST = "[an answer of yours was lost after its call {call} had begun: it may have run]"
 LONGEST_MENTION = 2_000
 DUPLICATE = "[the same call id came twice in one answer; it was run once]"

@@ -18,7 +18,7 @@ from detent.ports import Outputs
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.events import CallEnded, CallStarted
-from detent.types.outcomes import Cut, Ending, Failed, Outcome, text_of
+from detent.types.outcomes import INTERRUPTED, Cut, Ending, Failed, Outcome, text_of
 
 if TYPE_CHECKING:
     from detent.loop.passage import Passage, Prepared
@@ -141,7 +141,7 @@ class CallRunner:
             await self._end(slot, outcome)
         except asyncio.CancelledError:
             if slot.started and not slot.ended:
-                await self._end(slot, Cut("interrupted"))
+                await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far))
             raise
         finally:
             slot.prepared.set()

@@ -53,6 +53,8 @@ class Passage:
         self.stop = ""
         """Set when a hook or the person ends the turn."""
         self.seen: Mapping[str, str] = {}
+        self.so_far = ""
+        """What a call that was cut short had come to."""
 
     async def prepare(self) -> Prepared | Outcome:
         """Ready to run, or how it ended before it could."""
@@ -119,7 +121,7 @@ class Passage:
                     return await tool.run(prepared.args, self._desk(prepared))
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
-                return Cut(f"timed out after {seconds:g} s")
+                return Cut(f"timed out after {seconds:g} s", self.so_far)
             return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
 
     def _desk(self, prepared: Prepared) -> Desk:
@@ -131,7 +133,10 @@ class Passage:
 
         desk = self._kit.desk(self._call.id, progress)
         self.seen = desk.files.noted
-        return replace(desk, answer=prepared.answer) if prepared.answer else desk
+        return replace(desk, answer=prepared.answer, cut_short=self._cut_short)
+
+    def _cut_short(self, text: str) -> None:
+        self.so_far = text
 
 
 class Asking:

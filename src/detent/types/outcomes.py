@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from detent.types.content import ResultBlock, Text
 
+INTERRUPTED = "interrupted; it may have run in part. Check before you repeat it."
+
 
 class Ending(Struct, frozen=True, tag_field="type", tag=str.lower, omit_defaults=True):
     """Base of every outcome."""

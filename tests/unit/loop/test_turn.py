@@ -33,6 +33,7 @@ from detent.types.events import (
     TurnEnded,
 )
 from detent.types.messages import Reply, Request, User
+from detent.types.outcomes import INTERRUPTED, Cut
 from detent.types.usage import Usage
 from kitbench import WRITES, Bench, BenchTool, bench, check_valid, results
 
@@ -504,7 +505,7 @@ def test_a_cancelled_call_ends_as_cut() -> None:
     b = bench(reply(call("wait")), tools=[BenchTool("wait", for_ever)])
     cancelled(b, lambda e: isinstance(e, Replied))
     (ended,) = b.of(CallEnded)
-    assert ended.outcome.reason == "interrupted"
+    assert ended.outcome.reason == INTERRUPTED
     check_valid(b.conversation.messages())
 
 
@@ -523,9 +524,27 @@ def test_a_call_that_waits_for_another_never_runs_once_cancelled() -> None:
     assert [e.call_id for e in b.of(CallStarted)] == ["call_1_0"]
     told = results(b.conversation.messages())
     assert [text for _, text, _ in told] == [
-        "[interrupted]",
+        f"[{INTERRUPTED}]",
         "[interrupted before it ran]",
     ]
+
+
+def test_what_a_cancelled_call_had_come_to_is_kept() -> None:
+    async def speaks(args: dict[str, Any], desk: Desk) -> str:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            desk.cut_short("half of it")
+        return ""
+
+    b = bench(reply(call("wait")), tools=[BenchTool("wait", speaks)])
+    cancelled(b, lambda e: isinstance(e, Replied))
+    (ended,) = b.of(CallEnded)
+    assert ended.outcome == Cut(INTERRUPTED, "half of it")
+    b = bench(reply(call("wait")), "ok", tools=[BenchTool("wait", speaks, timeout=0.01)])
+    b.run()
+    (ended,) = b.of(CallEnded)
+    assert ended.outcome == Cut("timed out after 0.01 s", "half of it")
 
 
 def test_cancelling_twice_ends_the_turn_once() -> None:

@@ -1,5 +1,6 @@
 """Bash: one shell command, its output and its exit code."""
 
+import asyncio
 from contextlib import closing
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from detent.types.outcomes import Cut, Failed, Outcome, done
 
 DEFAULT_MS = 120_000
 MAXIMUM_MS = 600_000
+ROOM_FOR_A_REASON = 200
 
 NO_FAILURE = {
     "grep": "nothing matched",
@@ -93,14 +95,18 @@ async def _in_background(command: str, desk: Desk) -> Outcome:
 async def _in_foreground(args: BashArgs, desk: Desk, *, moves: bool) -> Outcome:
     seconds, most = _seconds(args, desk)
     with Footprint(wanted=moves) as footprint, closing(ShellOutput(desk)) as output:
-        finished = await desk.host.run(
-            _argv(args.command, desk),
-            cwd=desk.cwd,
-            timeout=seconds,
-            output=output.out,
-            errors=output.err,
-            env=footprint.env,
-        )
+        try:
+            finished = await desk.host.run(
+                _argv(args.command, desk),
+                cwd=desk.cwd,
+                timeout=seconds,
+                output=output.out,
+                errors=output.err,
+                env=footprint.env,
+            )
+        except asyncio.CancelledError:
+            desk.cut_short(output.text(ROOM_FOR_A_REASON))
+            raise
         if finished.timed_out:
             return _timed_out(finished, seconds, most, output)
         moved = await follow(footprint.folder(), desk)
