@@ -531,14 +531,23 @@ def test_a_call_that_waits_for_another_never_runs_once_cancelled() -> None:
 
 def test_what_a_cancelled_call_had_come_to_is_kept() -> None:
     async def speaks(args: dict[str, Any], desk: Desk) -> str:
+        running.append(True)
         try:
             await asyncio.get_running_loop().create_future()
         finally:
             desk.cut_short("half of it")
         return ""
 
+    async def interrupted() -> None:
+        turn = asyncio.create_task(b.turn())
+        while not running:
+            await asyncio.sleep(0)
+        turn.cancel()
+        await asyncio.wait([turn])
+
+    running: list[bool] = []
     b = bench(reply(call("wait")), tools=[BenchTool("wait", speaks)])
-    cancelled(b, lambda e: isinstance(e, Replied))
+    asyncio.run(interrupted())
     (ended,) = b.of(CallEnded)
     assert ended.outcome == Cut(INTERRUPTED, "half of it")
     b = bench(reply(call("wait")), "ok", tools=[BenchTool("wait", speaks, timeout=0.01)])
