@@ -143,7 +143,12 @@ def assemble(options: Options) -> Engine:
         trace=options.trace,
         form=form,
     )
-    return Engine(grounds, kit, journal, recorder, inbox, gate, shop)
+    engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
+    if given := (*options.allowed_tools, *options.disallowed_tools):
+        from detent.app.unheard import unheard
+
+        engine.notices += unheard(given, (spec.name for spec in kit.toolbox.specs()))
+    return engine
 
 
 def _mode_switch(gate: Gatekeeper, recorder: Recorder) -> Callable[[str], Awaitable[str]]:

@@ -3,7 +3,7 @@
 import os
 import re
 
-from detent.gate.paths import is_inside, is_protected, is_secret
+from detent.gate.paths import is_inside, is_protected, is_secret, is_special, spellings
 from detent.gate.readonly import is_read_only
 from detent.gate.shell import Command, prove, unwrapped
 from detent.gate.suspects import folders, runs_its_arguments, suspects, written
@@ -46,8 +46,7 @@ def default_verdict(effect: Effect, mode: Mode, workspace: Workspace) -> Verdict
         return Allow(source)
     match effect:
         case Reads(path=path):
-            why = "it holds secrets" if is_secret(path) else "it is outside the workspace"
-            verdict: Verdict = Ask(source, f"Reading {path} needs permission: {why}.")
+            verdict: Verdict = Ask(source, f"Reading {path} needs permission: {_why(path)}.")
         case Writes(path=path):
             verdict = _on_write(path, mode, workspace)
         case Runs(command=text):
@@ -61,6 +60,18 @@ def default_verdict(effect: Effect, mode: Mode, workspace: Workspace) -> Verdict
     if isinstance(verdict, Ask) and mode == "dontAsk":
         return Deny(source, verdict.reason)
     return verdict
+
+
+def _why(path: str) -> str:
+    if is_secret(path):
+        return "it holds secrets"
+    return "it is no plain file" if is_special(path) else f"it is outside the workspace{_led(path)}"
+
+
+def _led(path: str) -> str:
+    """A name that is a link does not say where it leads."""
+    *_, real = spellings(path)
+    return "" if real == os.path.normpath(path) else f" (it leads to {real})"
 
 
 def _on_question(effect: Asks, mode: Mode) -> Verdict:
@@ -81,7 +92,8 @@ def _on_write(path: str, mode: Mode, workspace: Workspace) -> Verdict:
         return Allow(source)
     if is_protected(path):
         return Ask(source, f"{path} decides what runs later: no rule permits writing it silently.")
-    return Ask(source, f"Writing {path} needs permission.", _edit_rules(path, workspace))
+    reason = f"Writing {path}{_led(path)} needs permission."
+    return Ask(source, reason, _edit_rules(path, workspace))
 
 
 def _on_command(text: str, mode: Mode, workspace: Workspace) -> Verdict:
@@ -184,8 +196,9 @@ def host_rules(effects: tuple[Effect, ...]) -> tuple[str, ...]:
 
 
 def _edit_rules(path: str, workspace: Workspace) -> tuple[str, ...]:
-    """None for a name that a pattern would read as more than itself."""
-    if any(char in path for char in "*?[()"):
+    """None for a name that a pattern would read as more than itself, nor for a link: a rule would
+    have to permit both the name and the place it leads to."""
+    if any(char in path for char in "*?[()") or _led(path):
         return ()
     inside = path.startswith(workspace.project + "/")
     return (f"Edit({path[len(workspace.project) :] if inside else f'/{path}'})",)

@@ -17,6 +17,8 @@ from detent.types.outcomes import Cut, Failed, Outcome, done
 DEFAULT_MS = 120_000
 MAXIMUM_MS = 600_000
 ROOM_FOR_A_REASON = 200
+LONGEST = 128 * 1024 - 1
+"""What Linux takes as one argument."""
 
 NO_FAILURE = {
     "grep": "nothing matched",
@@ -60,6 +62,11 @@ class Bash(TypedTool[BashArgs]):
     async def act(self, args: BashArgs, desk: Desk) -> Outcome:
         if "\0" in args.command:
             return Failed("Bash: a command cannot contain a NUL character.")
+        if (size := len(args.command.encode("utf-8", "replace"))) > LONGEST:
+            return Failed(
+                f"Bash: the command has {size:,} bytes, and no more than {LONGEST:,} can be passed "
+                "to a shell. Write it to a file with Write and run that."
+            )
         try:
             if args.run_in_background:
                 return await _in_background(args.command, desk)

@@ -13,7 +13,7 @@ import pytest
 
 from detent.host.local import LocalHost
 from detent.ports import Finished
-from detent.tools.shell.bash import BashArgs
+from detent.tools.shell.bash import LONGEST, BashArgs
 from detent.tools.shell.pacing import ROOM, Paced
 from detent.types.effects import Runs
 from detent.types.outcomes import Cut, Done, Failed, text_of
@@ -288,3 +288,10 @@ def test_effects(disk: Bench) -> None:
     tool = disk.registry.find("Bash")
     assert tool is not None
     assert tool.effects(BashArgs("rm x"), "/p") == (Runs("rm x"),)
+
+
+def test_a_command_that_no_shell_takes_is_told_the_way(disk: Bench) -> None:
+    whole = disk.text("Bash", command="true " + "x" * (LONGEST - 5))
+    assert "bytes" not in whole
+    said = disk.text("Bash", command="true " + "x" * (LONGEST - 4))
+    assert "131,072 bytes" in said and "Write it to a file" in said
