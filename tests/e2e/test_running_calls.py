@@ -110,3 +110,25 @@ def test_a_time_limit_that_makes_no_sense(runner: Runner, value: Any) -> None:
     ran = runner.prompt("go", "--settings", json.dumps({"toolTimeouts": value}))
     assert ran.code == 2
     assert "toolTimeouts" in ran.stderr
+
+
+@pytest.mark.parametrize("later", ["Write", "Read", "Bash"])
+def test_a_name_means_what_it_means_when_the_call_runs(runner: Runner, later: str) -> None:
+    """The first call of the answer moves a folder with a link out of the workspace in it; judged
+    before that, the second would seem to stay inside."""
+    outside = runner.folder / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("hidden treasure")
+    (runner.work / "d").mkdir()
+    (runner.work / "d" / "out").symlink_to(outside)
+    second = {
+        "Write": call("Write", file_path="e/out/new", content="x"),
+        "Read": call("Read", file_path="e/out/secret"),
+        "Bash": call("Bash", command="cat e/out/secret"),
+    }[later]
+    runner.serve(reply(call("Bash", command="mv d e"), second), "done")
+    ran = runner.frames("go", "--permission-mode", "acceptEdits")
+    assert (runner.work / "e").is_dir()
+    assert ran.code == 3 and [d["tool_name"] for d in ran.result["permission_denials"]] == [later]
+    assert not (outside / "new").exists()
+    assert b"treasure" not in runner.requests[-1].body

@@ -1,54 +1,20 @@
-"""The environment that child processes get: the user's, without the keys to the model."""
+"""The environment that child processes get: the user's, without keys, tokens and passwords."""
 
+import re
 from collections.abc import Collection, Mapping
 
-MODEL_PROVIDERS = frozenset(
-    {
-        "ANTHROPIC",
-        "AZURE_OPENAI",
-        "BRAVE",
-        "CEREBRAS",
-        "CLAUDE",
-        "COHERE",
-        "DASHSCOPE",
-        "DEEPSEEK",
-        "DETENT",
-        "FIREWORKS",
-        "GEMINI",
-        "GOOGLE",
-        "GROQ",
-        "HUGGINGFACE",
-        "KIMI",
-        "LLAMA",
-        "MINIMAX",
-        "MISTRAL",
-        "MOONSHOT",
-        "NVIDIA",
-        "OPENAI",
-        "OPENROUTER",
-        "PERPLEXITY",
-        "TAVILY",
-        "TOGETHER",
-        "VLLM",
-        "VOYAGE",
-        "XAI",
-        "ZAI",
-        "ZHIPU",
-    }
+_CREDENTIAL = re.compile(
+    r"(?:^|_)(?:API_?KEYS?|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|AUTH_?KEY|TOKENS?|SECRETS?|"
+    r"PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|CUSTOM_HEADERS|BEARER)(?:_|$)|_KEY$",
+    re.IGNORECASE,
 )
-CREDENTIAL_ENDINGS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_CUSTOM_HEADERS")
-CREDENTIALS = frozenset(
-    {
-        "ANTHROPIC_FOUNDRY_API_KEY",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
-        "CLAUDE_CODE_OAUTH_TOKEN",
-        "DETENT_CLIENT_KEY_PASSPHRASE",
-    }
-)
+"""By what it is called. What a command needs of it is named in the settings (`passEnv`)."""
+_HARMLESS = re.compile(r"MAX_\w*TOKENS$|_(?:FILE|PATH|DIR)$|^GOOGLE_APPLICATION_CREDENTIALS$")
+"""Numbers of tokens, and names of files: those who may read the file need no variable."""
 
-SHELL_START = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"})
-"""What a shell would run or switch before the command: it would no longer be what was judged."""
+SHELL_START = frozenset({"BASH_ENV", "CDPATH", "ENV", "SHELLOPTS", "BASHOPTS"})
+"""What a shell would run, switch or look up otherwise: the command would no longer be what was
+judged."""
 SHELL_FUNCTION = "BASH_FUNC_"
 
 ALWAYS = {
@@ -84,9 +50,4 @@ def _changes_shell(name: str) -> bool:
 
 
 def is_credential(name: str) -> bool:
-    if name in CREDENTIALS:
-        return True
-    return any(
-        name.endswith(ending) and name.removesuffix(ending) in MODEL_PROVIDERS
-        for ending in CREDENTIAL_ENDINGS
-    )
+    return _CREDENTIAL.search(name) is not None and _HARMLESS.search(name) is None

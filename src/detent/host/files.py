@@ -3,7 +3,8 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from detent.ports import FileFacts
 
@@ -44,14 +45,22 @@ def write_file(path: str, data: bytes) -> None:
         _require_regular(old, path)
         if not os.access(target, os.W_OK):  # replacing would get round a write protection
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    if old is not None and old.st_nlink > 1:  # its other names must go on naming the same file
+        _overwrite(target, data)
+        return
     try:
         _replace(target, data, old)
     except OSError as error:
         # The folder is closed or the file is mounted, but the file itself may be written.
         if old is None or error.errno not in _RETRY_IN_PLACE:
-            raise
-        with open(target, "wb") as file:
-            file.write(data)
+            # Without the name of the file beside it, which nobody knows.
+            raise OSError(error.errno, error.strerror, path) from None
+        _overwrite(target, data)
+
+
+def _overwrite(target: str, data: bytes) -> None:
+    with open(target, "wb") as file:
+        file.write(data)
 
 
 def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
@@ -64,6 +73,7 @@ def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
             file.write(data)
             if old is not None:
                 _keep_owner_and_mode(file.fileno(), old)
+                _keep_attributes(file.fileno(), target)
         os.replace(beside, target)
     except BaseException:
         os.unlink(beside)
@@ -75,6 +85,14 @@ def _keep_owner_and_mode(descriptor: int, old: os.stat_result) -> None:
     if (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid):
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _keep_attributes(descriptor: int, target: str) -> None:
+    """The extended ones, as far as the system lets us."""
+    with suppress(OSError):
+        for name in os.listxattr(target):
+            with suppress(OSError):
+                os.setxattr(descriptor, name, os.getxattr(target, name))
 
 
 def _stat(path: str) -> os.stat_result | None:
@@ -100,22 +118,28 @@ def file_facts(path: str) -> FileFacts | None:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return FileFacts(path, found.st_size, found.st_mtime, stat.S_ISDIR(found.st_mode))
+    return _facts(path, found)
 
 
-def walk_files(root: str) -> Iterator[FileFacts]:
+def _facts(path: str, found: os.stat_result, is_link: bool = False) -> FileFacts:
+    is_dir, is_file = stat.S_ISDIR(found.st_mode), stat.S_ISREG(found.st_mode)
+    is_special = not is_dir and not is_file
+    return FileFacts(path, found.st_size, found.st_mtime, is_dir, is_link, is_special)
+
+
+def walk_files(root: str, entering: Collection[str] = ()) -> Iterator[FileFacts]:
     """Breadth first, names in order: the entries of `root` itself come before any below them.
 
     Links to folders are named but not entered, so a loop of links ends.
     """
-    folders = [root]
+    folders, skipped = [root], SKIPPED.difference(entering)
     while folders:
         deeper: list[str] = []
         for folder in folders:
             for entry in _entries(folder):
                 facts = _facts_of(entry)
                 yield facts
-                if facts.is_dir and entry.name not in SKIPPED and not entry.is_symlink():
+                if facts.is_dir and not facts.is_link and entry.name not in skipped:
                     deeper.append(entry.path)
         folders = deeper
 
@@ -132,5 +156,5 @@ def _facts_of(entry: "os.DirEntry[str]") -> FileFacts:
     try:
         found = entry.stat()
     except OSError:  # a link that leads nowhere is still a name
-        return FileFacts(entry.path, 0, 0.0, False)
-    return FileFacts(entry.path, found.st_size, found.st_mtime, stat.S_ISDIR(found.st_mode))
+        return FileFacts(entry.path, 0, 0.0, False, is_link=True)
+    return _facts(entry.path, found, entry.is_symlink())

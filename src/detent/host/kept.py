@@ -27,7 +27,7 @@ class KeptHold:
         self.loop = loop = asyncio.get_running_loop()
         self._control, self._closed, self._free = control, closed, free
         self._is_told = False
-        """To end everything: it will not take another order."""
+        """To end everything: it may still hear that, and take it for an order."""
         self._unread = b""
         self._code: int | None = None
         self._note = ""
@@ -118,10 +118,10 @@ class KeptHold:
             case "E":
                 self._code, self._note = int(first), note
                 self._tell()
-            case "G" if self._is_told or self._note:  # its keeper has ended it, and goes as well
-                self.drop()
-            case "G":
+            case "G" if not self._is_told:
                 self._set_free()
+            case "G" | "D":
+                self.drop()
 
     def _tell(self) -> None:
         if self._ended is not None and self._code is not None:

@@ -54,8 +54,8 @@ class LocalHost:
     async def facts(self, path: str) -> FileFacts | None:
         return file_facts(path)
 
-    async def walk(self, root: str) -> AsyncIterator[FileFacts]:
-        entries = walk_files(root)
+    async def walk(self, root: str, entering: Collection[str] = ()) -> AsyncIterator[FileFacts]:
+        entries = walk_files(root, entering)
         while batch := await asyncio.to_thread(lambda: list(islice(entries, BATCH))):
             for facts in batch:
                 yield facts

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from weakref import WeakSet
 
 from detent.host.child import insist
 from detent.host.kept import KeptHold
@@ -213,9 +214,13 @@ def _order(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> bytes:
     return len(order).to_bytes(4, "big") + order
 
 
+_ALL: WeakSet[Nursery] = WeakSet()
+
+
 class _Own(threading.local):
     def __init__(self) -> None:
         self.nursery = Nursery()
+        _ALL.add(self.nursery)
 
 
 _OWN = _Own()
@@ -227,7 +232,9 @@ def nursery() -> Nursery:
 
 
 def _after_fork() -> None:
-    nursery().abandon()
+    """In whichever thread: a line that stays open here would keep commands alive."""
+    for one in list(_ALL):
+        one.abandon()
 
 
 os.register_at_fork(after_in_child=_after_fork)

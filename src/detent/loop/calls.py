@@ -1,12 +1,15 @@
 """The call runner: calls start as their blocks arrive, run in order or together, and always end.
 
-Preparation (arguments, hooks, permission) happens in call order. Calls that change nothing run
-together; any other waits for all before it, and all behind it wait for that one. Every call that
-started gets exactly one `CallEnded`, also when it crashes or is cancelled.
+Calls that change nothing run together; any other waits for all before it, and all behind it wait
+for that one: they are looked at (arguments, hooks, permission) only when it is done, for it may
+have changed what a name means. Every call that started gets exactly one `CallEnded`, also when it
+crashes or is cancelled.
 """
 
 import asyncio
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     from detent.loop.passage import Passage, Prepared
 
 
+PATIENCE = 2.0
+"""Seconds that a cancelled call has to end; ours need about one at most."""
+
+
 class Slot:
     """One call of the answer being streamed."""
 
@@ -34,7 +41,7 @@ class Slot:
         self.passage = passage_of(kit, call)
         self.together = False
         self.moves = False
-        """Calls behind it are judged only when it is done."""
+        """Calls behind it may stand elsewhere."""
         self.prepared = asyncio.Event()
         self.done = asyncio.Event()
         self.started = False
@@ -74,9 +81,14 @@ class CallRunner:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Nothing outlives the step: what still runs is cancelled and waited for."""
+        """Nothing outlives the step: what still runs is cancelled and waited for. A tool that will
+        not end is left behind; its call has ended."""
         self.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=PATIENCE)
+        for slot in self._slots.values():
+            if slot.started and not slot.ended:
+                await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far))
 
     @property
     def acted(self) -> bool:
@@ -157,7 +169,7 @@ class CallRunner:
     async def _outcome(self, slot: Slot, earlier: list[Slot]) -> Outcome:
         for other in earlier:
             await other.prepared.wait()
-            if other.moves:
+            if not other.together:
                 await other.done.wait()
         if self.stop:
             return _too_late()
@@ -169,11 +181,15 @@ class CallRunner:
         slot.prepared.set()
         if isinstance(prepared, Ending):
             return prepared
-        for other in earlier:
-            if not (slot.together and other.together):
-                await other.done.wait()
+        before = [] if slot.together else [other for other in earlier if not other.done.is_set()]
+        waits = bool(before) or self._room.locked()
+        for other in before:
+            await other.done.wait()
         async with self._room:
-            return _too_late() if self.stop else await self._perform(slot, prepared)
+            if self.stop:
+                return _too_late()
+            refused = slot.passage.no_longer(prepared) if waits else None
+            return refused or await self._perform(slot, prepared)
 
     async def _perform(self, slot: Slot, prepared: "Prepared") -> Outcome:
         """The intent is in the log before the effect is in the world."""
@@ -195,6 +211,8 @@ class CallRunner:
         return outcome
 
     async def _end(self, slot: Slot, outcome: Outcome) -> None:
+        if slot.ended:  # too late: it was given up
+            return
         kit, cwd = self._kit, self._kit.desk.cwd
 
         def keep(text: str) -> str:
@@ -224,11 +242,16 @@ def passage_of(kit: Kit, call: Call) -> "Passage":
 
 def put_away(outputs: Outputs, name: str, text: str) -> str:
     """The path of the file that holds it; empty when it could not be written."""
+    data, path = memoryview(text.encode("utf-8", "replace")), ""
     try:
         with outputs.create(name) as file:
-            file.write(text.encode("utf-8", "replace"))
-            return file.name
+            path = file.name
+            while data:
+                data = data[file.write(data) :]
+            return path
     except OSError:
+        with suppress(OSError):  # half of it would be taken for the whole
+            os.unlink(path)
         return ""
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -21,7 +21,8 @@ from detent.ports import (
 from detent.types.codec import arguments_object, encode, ends_early
 from detent.types.content import Call
 from detent.types.events import Answered, Asked, Progress
-from detent.types.outcomes import Cut, Failed, Outcome, Refused, with_context
+from detent.types.outcomes import Cut, Ending, Failed, Outcome, Refused, with_context
+from detent.types.verdicts import Deny
 
 CUT_SHORT = "Not run: the call was cut off in the middle of its arguments."
 
@@ -98,6 +99,11 @@ class Passage:
         effects = tool.effects(args, cwd)
         return Proposal(call, tool.spec.name, _as_object(call.arguments), effects, cwd), args
 
+    def no_longer(self, prepared: Prepared) -> Refused | None:
+        """A call may have waited since it was admitted, and the mode be a stricter one now."""
+        verdict = self._kit.gate.judge(prepared.proposal)
+        return Refused(verdict.reason, verdict.source) if isinstance(verdict, Deny) else None
+
     async def perform(self, prepared: Prepared) -> Outcome:
         """Run it, and let the hooks behind it look at what came."""
         outcome = await self._run(prepared)
@@ -118,11 +124,16 @@ class Passage:
         try:
             async with asyncio.timeout(seconds) as limit:
                 with Pulse(beat):
-                    return await tool.run(prepared.args, self._desk(prepared))
-        except Exception as error:
+                    outcome: Any = await tool.run(prepared.args, self._desk(prepared))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # `sys.exit` in a tool ends the call, not the agent
             if isinstance(error, TimeoutError) and limit.expired():
                 return Cut(f"timed out after {seconds:g} s", self.so_far)
             return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
+        if not isinstance(outcome, Ending):
+            return Failed(f"{name} failed: it gave {type(outcome).__name__} and no outcome")
+        return cast("Outcome", outcome)
 
     def _desk(self, prepared: Prepared) -> Desk:
         begun = self._kit.clock.elapsed()

@@ -15,7 +15,7 @@ from detent.ports import Finished
 from .conftest import Marked, open_descriptors
 
 MEGABYTE = 1_000_000
-LIMIT = "more than 512 processes"
+LIMIT = "Ended: more than 512 processes at a time."
 
 
 def resident() -> int:

@@ -282,16 +282,35 @@ def test_the_environment_of_children() -> None:
         "AWS_BEARER_TOKEN_BEDROCK": "k",
         "DETENT_CLIENT_KEY_PASSPHRASE": "k",
         "ANTHROPIC_BASE_URL": "http://localhost",
-        "STRIPE_API_KEY": "theirs",
+        "STRIPE_API_KEY": "k",
         "PAGER": "less",
     }
     made = child_environment(base)
     assert "k" not in made.values()
-    assert made["STRIPE_API_KEY"] == "theirs"
     assert made["PATH"] == "/bin"
     assert (made["PAGER"], made["GIT_TERMINAL_PROMPT"], made["TERM"]) == ("cat", "0", "dumb")
     assert (made["DETENT"], made["CLAUDECODE"]) == ("1", "1")
     assert child_environment({"TERM": "xterm"})["TERM"] == "xterm"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["GITHUB_TOKEN", "NPM_TOKEN", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+     "AWS_ACCESS_KEY_ID", "OPENAI_KEY", "OPENAI_ADMIN_KEY", "REPLICATE_API_TOKEN", "DB_PASSWORD",
+     "MY_CLIENT_SECRET", "my_api_key", "VAULT_TOKEN", "TOKEN", "ANTHROPIC_CUSTOM_HEADERS"],
+)  # fmt: skip
+def test_what_is_called_a_key_is_withheld_unless_the_user_names_it(name: str) -> None:
+    assert name not in child_environment({name: "x"})
+    assert child_environment({name: "x"}, passed={name})[name] == "x"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["PATH", "SSH_AUTH_SOCK", "TOKENIZERS_PARALLELISM", "MAX_THINKING_TOKENS", "KEYBOARD",
+     "MONKEY", "AWS_PROFILE", "TOKEN_FILE", "KUBECONFIG", "GOOGLE_APPLICATION_CREDENTIALS"],
+)  # fmt: skip
+def test_what_only_sounds_like_one_is_passed(name: str) -> None:
+    assert name in child_environment({name: "x"})
 
 
 def test_more_keys_can_be_withheld_and_some_passed_on() -> None:

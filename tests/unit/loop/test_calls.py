@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
+from detent.loop import calls
 from detent.loop.limits import Limits
 from detent.ports import Answer, BadArguments, Desk
 from detent.testing import call, reply, say
@@ -131,6 +133,74 @@ def test_a_timeout_inside_a_tool_is_the_tools_own(timeout: float | None) -> None
     b = bench(reply(call("asks")), "ok", tools=[BenchTool("asks", asks, timeout=timeout)])
     b.run()
     assert outcome_of(b) == Failed("asks failed: TimeoutError: the database did not answer")
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), GeneratorExit(), BaseExceptionGroup("g", [SystemExit()])]
+)
+def test_a_tool_that_would_take_the_agent_down_has_failed(error: BaseException) -> None:
+    async def leaves(args: dict[str, Any], desk: Desk) -> str:
+        raise error
+
+    b = bench(reply(call("leaves")), "ok", tools=[BenchTool("leaves", leaves)])
+    assert b.run().reason == "end_turn"
+    assert f"failed: {type(error).__name__}" in told(b)[0][1]
+
+
+@pytest.mark.parametrize("given", [None, 7, {"a": 1}])
+def test_a_tool_that_gives_no_outcome_has_failed(given: Any) -> None:
+    async def odd(args: dict[str, Any], desk: Desk) -> Any:
+        return given
+
+    b = bench(reply(call("odd")), "ok", tools=[BenchTool("odd", odd)])
+    assert b.run().reason == "end_turn"
+    assert told(b) == [
+        ("call_1_0", f"odd failed: it gave {type(given).__name__} and no outcome", True)
+    ]
+
+
+def test_a_tool_that_will_not_end_does_not_hold_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "PATIENCE", 0.05)
+    running, over = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(args: dict[str, Any], desk: Desk) -> str:
+        running.set()
+        while not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+        return "at last"
+
+    async def interrupted() -> None:
+        turn = asyncio.create_task(b.turn())
+        await running.wait()
+        turn.cancel()
+        await asyncio.wait([turn])
+        assert isinstance(outcome_of(b), Cut), "it is given up"
+        over.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    b = bench(reply(call("stubborn")), tools=[BenchTool("stubborn", stubborn)])
+    asyncio.run(interrupted())
+    assert isinstance(outcome_of(b), Cut), "what comes later is not heard"
+
+
+def test_a_mode_that_became_stricter_while_a_call_waited_holds() -> None:
+    async def slow(args: dict[str, Any], desk: Desk) -> str:
+        b.kit.gate.mode = "plan"  # type: ignore[attr-defined]
+        return "slow"
+
+    written: list[bool] = []
+
+    async def write(args: dict[str, Any], desk: Desk) -> str:
+        written.append(True)
+        return "written"
+
+    tools = [BenchTool("slow", slow, effects=READS), BenchTool("write", write, effects=WRITES)]
+    b = bench(reply(call("slow"), call("write")), "ok", tools=tools, mode="acceptEdits")
+    b.run()
+    assert written == []
+    assert "plan mode" in told(b)[1][1]
 
 
 def test_a_tool_that_cancels_itself_ends_too() -> None:

@@ -83,7 +83,8 @@ class Family:
 
     def kill(self, spared: "Collection[int]" = ()) -> None:
         """Stops all, so that none can fork any more, then kills them together."""
-        _hurry()
+        if not spared:  # who goes on afterwards must not leave the hurry to its children
+            _hurry()
         until = time.monotonic() + LAST
         while self.collect() and time.monotonic() < until:
             stopped: set[int] = set()

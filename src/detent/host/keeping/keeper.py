@@ -1,9 +1,9 @@
 """The keeper of one command: starts it, tells how it ended, and lets nothing of it stay.
 
 Says over its control socket, a line each: `S pid` started; `F errno what` could not; `E code note`
-the command itself has ended; `G` all that it started has gone as well. Anything it hears while a
-command runs, and the end of the line, means: end everything. A keeper whose command has gone by
-itself is as good as new and waits for another order.
+the command itself has ended; `G` all that it started has gone as well, by itself: then the keeper
+is as good as new and waits for another order; `D` it had to be ended, and the keeper goes with it.
+Anything it hears while a command runs, and the end of the line, means: end everything.
 """
 
 import _socket
@@ -122,14 +122,14 @@ class _Keeper:
             now = time.monotonic()
             if now >= due:
                 if len(members()) > MOST:
-                    self._note = f"more than {MOST} processes"
+                    self._note = f"Ended: more than {MOST} processes at a time."
                     self._family.kill()
                     return self._gone(by_itself=False)
                 due = time.monotonic() + max(LOOK, CHEAP * (time.monotonic() - now))
         return self._gone(by_itself=True)
 
     def _gone(self, *, by_itself: bool) -> bool:
-        self._tell_end("\nG")
+        self._tell_end("\nG" if by_itself else "\nD")
         return by_itself
 
     def _died(self, pid: int, status: int) -> None:
