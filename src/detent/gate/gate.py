@@ -22,6 +22,9 @@ from detent.types.errors import BadInput, PromptBlocked
 from detent.types.outcomes import Failed, Outcome, Refused, text_of, with_context
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
 
+SPOKESMEN = ("person", "user", "host")
+"""Whoever answers so gives the words of the user."""
+
 
 class Gatekeeper:
     def __init__(
@@ -59,7 +62,7 @@ class Gatekeeper:
 
     def harmless(self, proposal: Proposal) -> bool:
         """Whether it changes nothing here, so that others may run beside it."""
-        from detent.gate.judging import is_harmless
+        from detent.gate.modes import is_harmless
 
         here = tuple(effect for effect in proposal.effects if not _only_asks(effect))
         return is_harmless(here, self._workspace.at(proposal.cwd))
@@ -157,8 +160,7 @@ class Gatekeeper:
 
     def _answered(self, said: Answer, verdict: Ask, hook: HookAnswer) -> Admitted | Refused:
         if not said.allowed:
-            reason = said.reason or "The user said no."
-            return Refused(_with_hint(reason, verdict), said.by)
+            return Refused(_why_not(said, verdict), said.by)
         for text in said.rules:
             self._honour(text)
         changed = said.arguments if said.arguments is not None else hook.arguments
@@ -228,7 +230,11 @@ def _refusal(verdict: Deny) -> Refused:
     return Refused(verdict.reason or f"Denied by {verdict.source}.", verdict.source)
 
 
-def _with_hint(reason: str, verdict: Ask) -> str:
-    if not verdict.rules:
-        return f"{verdict.reason} {reason}".strip()
-    return f"{verdict.reason} {reason} The rule {verdict.rules[0]} would permit it.".strip()
+def _why_not(said: Answer, verdict: Ask) -> str:
+    """The model must be able to tell whose words are whose: those of a person come first."""
+    hint = f"The rule {verdict.rules[0]} would permit it." if verdict.rules else ""
+    answer = said.reason.strip() or "The user said no."
+    if said.by not in SPOKESMEN or not said.reason.strip():
+        return " ".join(filter(None, (verdict.reason, answer, hint)))
+    stop = "" if answer[-1] in ".!?…" else "."
+    return " ".join(filter(None, (f"The user said: {answer}{stop}", verdict.reason, hint)))

@@ -80,6 +80,3 @@ class Judge:
 
     def _asking(self, verdict: Ask) -> Verdict:
         return Deny(verdict.source, verdict.reason) if self._mode == "dontAsk" else verdict
-
-
-__all__ = ["Judge", "is_harmless"]

@@ -9,13 +9,18 @@ _SECRET_NAMES = frozenset(
      "id_ed25519", ".git-credentials"}
 )  # fmt: skip
 _SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore")
+_SECRET_FOLDERS = (".ssh", ".aws", ".gnupg")
+_SECRET_PATHS = (".kube/config", ".docker/config.json")
 SECRET_GLOBS = (
     *sorted(_SECRET_NAMES),
     *(f"*{ending}" for ending in _SECRET_ENDINGS),
     ".env",
-    *(f".env.{stage}" for stage in ("local", "dev*", "prod*", "stag*", "test*")),
+    ".env.*",
+    *_SECRET_FOLDERS,
+    *(f"**/{path}" for path in _SECRET_PATHS),
 )
-"""The same for searches, which leave such files out."""
+"""The same for searches, which leave such files out, in whatever case they are written. It covers
+at least what `is_secret` does."""
 _HARMLESS_ENV = (".env.example", ".env.sample", ".env.template")
 _PROTECTED_FOLDERS = frozenset(
     {".git", ".claude", ".detent", ".vscode", ".idea", ".husky", ".devcontainer", ".githooks",
@@ -46,12 +51,15 @@ def is_inside(path: str, roots: Sequence[str]) -> bool:
 def is_secret(path: str) -> bool:
     """Files that hold keys and passwords; reading one needs a rule."""
     for spelling in spellings(path):
+        spelling = f"/{spelling.lower()}"  # some disks do not tell cases apart
         name = os.path.basename(spelling)
         if name in _SECRET_NAMES or name.endswith(_SECRET_ENDINGS):
             return True
         if name == ".env" or (name.startswith(".env.") and name not in _HARMLESS_ENV):
             return True
-        if any(f"/{folder}/" in f"{spelling}/" for folder in (".ssh", ".aws", ".gnupg")):
+        if any(f"/{folder}/" in f"{spelling}/" for folder in _SECRET_FOLDERS):
+            return True
+        if spelling.endswith(tuple(f"/{path}" for path in _SECRET_PATHS)):
             return True
     return False
 

@@ -1,6 +1,7 @@
 """The terms of a session, as data: its mode, its folders, its rules."""
 
 import os
+from collections.abc import Callable
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -46,7 +47,7 @@ class Workspace:
         home: str,
         *,
         project: str = "",
-        readable: tuple[str, ...] = (),
+        readable: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self.cwd = cwd
         """Where commands run now."""
@@ -74,6 +75,6 @@ class Workspace:
 
     def reads_freely(self, path: str) -> bool:
         full = self.full(path)
-        if is_inside(full, self.readable):
+        if is_inside(full, self.readable()):
             return True
         return self.holds(full) and not is_secret(full) and not is_special(full)

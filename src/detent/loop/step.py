@@ -33,13 +33,13 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
         tools = [spec for spec in tools if spec.name == kit.form]
     request = Request(kit.system, messages, tools, tally.max_output)
     spent = "not run: the budget is spent" if tally.wrapping_up else ""
-    async with CallRunner(kit, closed=spent, ran=ran_before(kit, tally)) as runner:
+    async with CallRunner(kit, closed=spent, ran=already_ran(kit, tally)) as runner:
         reply = await sample(kit, tally, request, runner)
         tally.calls += await runner.finish()
         return reply, runner.stop
 
 
-def ran_before(kit: Kit, tally: Tally) -> Callable[[Call], Outcome | None]:
+def already_ran(kit: Kit, tally: Tally) -> Callable[[Call], Outcome | None]:
     """What has run in an answer that broke off; asked for again, it is not run again."""
     if not tally.broken:
         return lambda call: None

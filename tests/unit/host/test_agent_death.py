@@ -119,3 +119,37 @@ def test_a_fork_of_the_agent_has_a_nursery_of_its_own(marked: Marked) -> None:
             assert marked.are_gone(within=5)
         finally:
             os.kill(last, signal.SIGKILL)
+
+
+def test_a_fork_in_another_thread_holds_nothing_either(marked: Marked) -> None:
+    code = f"""
+        import asyncio, os, threading, time
+        from detent.host.local import LocalHost
+
+        ready = threading.Event()
+
+        def work():
+            async def main():
+                await LocalHost().start(
+                    ["sleep", "600"], cwd="/", output="/dev/null", env={marked.env!r}
+                )
+                ready.set()
+                await asyncio.sleep(600)
+
+            asyncio.run(main())
+
+        threading.Thread(target=work, daemon=True).start()
+        ready.wait()
+        if (last := os.fork()):
+            print(last, flush=True)
+            os.kill(os.getpid(), 9)
+        time.sleep(600)
+    """
+    argv = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        last = int(process.stdout.readline())
+        try:
+            assert marked.are_gone(within=5)
+        finally:
+            os.kill(last, signal.SIGKILL)
