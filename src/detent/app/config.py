@@ -115,10 +115,22 @@ def load_sources(
         except OSError as error:
             raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
         if data.strip():
-            sources.append(Source(name, path, decode_object(data, path), is_project))
+            values = _in_our_spelling(decode_object(data, path))
+            sources.append(Source(name, path, values, is_project))
     if extra:
-        sources.append(Source("flag", "--settings", dict(extra), False))
+        sources.append(Source("flag", "--settings", _in_our_spelling(extra), False))
     return sources
+
+
+def _in_our_spelling(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`max_tool_concurrency` is `maxToolConcurrency`; where both stand, the latter counts."""
+    spelled: dict[str, Any] = {}
+    for key, value in values.items():
+        first, *rest = key.split("_")
+        ours = first + "".join(map(str.capitalize, rest)) if first else key
+        if ours == key or ours not in values:
+            spelled[ours] = value
+    return spelled
 
 
 def merge(sources: Sequence[Source], *, trusted: bool) -> Settings:

@@ -64,6 +64,15 @@ def test_settings_and_their_precedence(tmp_path: Path) -> None:
     assert (limits.steps, limits.concurrency) == (1, 5)
 
 
+def test_settings_in_another_spelling(tmp_path: Path) -> None:
+    settings = {"max_tool_concurrency": 1, "tool_gate_order": "permission_first", "max_turns": 3}
+    made = kit(tmp_path, settings)
+    assert (made.limits.concurrency, made.limits.steps) == (1, 3)
+    assert made.gate._hooks_first is False  # type: ignore[attr-defined]
+    both = {"max_tool_concurrency": 1, "maxToolConcurrency": 4}
+    assert kit(tmp_path, both).limits.concurrency == 4
+
+
 @pytest.mark.parametrize(
     ("text", "threshold"), [("100", 100), ("0", None), ("x", None), ("", None)]
 )
