@@ -4,7 +4,7 @@ A surface opens a session; the loop asks a Model, passes its calls through the G
 act on the Host, records entries in the Log, and projects the next request from that log.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
@@ -67,6 +67,10 @@ class FileFacts(Struct, frozen=True, gc=False):
     size: int
     modified: float
     is_dir: bool
+    is_link: bool = False
+    """Only a walk says so; all else is about what the link leads to."""
+    is_special: bool = False
+    """A pipe, a socket, a device: reading it may never end."""
 
 
 class Running(Protocol):
@@ -91,7 +95,10 @@ class Host(Protocol):
     async def read(self, path: str, limit: int) -> bytes: ...
     async def write(self, path: str, data: bytes) -> None: ...
     async def facts(self, path: str) -> FileFacts | None: ...
-    def walk(self, root: str) -> AsyncIterator[FileFacts]: ...
+    def walk(self, root: str, entering: Collection[str] = ()) -> AsyncIterator[FileFacts]:
+        """All below it but for the insides of folders that are large, generated and never looked
+        for, unless their names are among `entering`."""
+
     def which(self, program: str) -> str | None: ...
     async def run(
         self,
@@ -155,6 +162,8 @@ class Job(Struct, frozen=True):
     """None while it runs; negative: the signal that killed it."""
     note: str = ""
     """Why it was ended, if not by itself."""
+    past: str = ""
+    """Of a job from an earlier run of the session: how it ended, which is all that is known."""
 
 
 class Jobs(Protocol):

@@ -88,7 +88,7 @@ def test_a_host_that_will_not_answer(runner: Runner) -> None:
     live.answer(asked(live), behavior="deny", message="You decide.")
     live.next("result")
     assert live.finish().code == 0
-    assert told(runner) == "Not run. This needs the user's answer. You decide."
+    assert told(runner) == "Not run. The user said: You decide. This needs the user's answer."
 
 
 def test_a_mode_that_never_asks(runner: Runner) -> None:

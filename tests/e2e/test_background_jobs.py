@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from detent.testing import Request, call, reply
 
-from .conftest import Live, Runner
+from .conftest import PATIENCE, Live, Runner
 
 FREELY = ("--permission-mode", "bypassPermissions")
 MANY = 300
@@ -115,6 +116,9 @@ def test_a_job_ends_with_the_run(runner: Runner) -> None:
     seen: list[bool] = []
 
     def finish(request: Request) -> Any:
+        deadline = time.monotonic() + PATIENCE
+        while not running_with(marker) and time.monotonic() < deadline:
+            time.sleep(0.01)  # a process has its command line a moment after it has begun
         seen.append(bool(running_with(marker)))
         return reply("bye")
 
@@ -124,6 +128,101 @@ def test_a_job_ends_with_the_run(runner: Runner) -> None:
     assert (ran.code, ran.result["result"]) == (0, "bye"), ran
     assert seen == [True]
     assert running_with(marker) == [], "gone with the run, also what ignores SIGTERM"
+
+
+def test_a_run_says_which_jobs_end_with_it(runner: Runner) -> None:
+    runner.serve(reply(in_background("sleep 500")), "bye")
+    ran = runner.prompt("go", *FREELY)
+    assert ran.stderr == "detent: job_1 (sleep 500) was ended with the run\n"
+    (ended,) = ran.result["background_jobs_ended"]
+    assert (ended["task_id"], ended["command"]) == ("job_1", "sleep 500")
+    assert Path(ended["output_file"]).name == "job_1.txt"
+
+    runner.serve(reply(in_background("sleep 500")), "bye")
+    ran = runner.run("-p", "go", *FREELY)
+    assert (ran.stdout, ran.stderr) == (
+        "bye\n",
+        "detent: job_1 (sleep 500) was ended with the run\n",
+    )
+
+    runner.serve("nothing was started")
+    ran = runner.prompt("go", *FREELY)
+    assert ran.stderr == "" and "background_jobs_ended" not in ran.result
+
+
+def test_a_host_hears_of_a_job(runner: Runner) -> None:
+    def until_told(request: Request) -> Any:
+        if "[Background job job_1" in request.user_texts[-1]:
+            return reply("heard")
+        return reply(call("Bash", command=f"true {request.number}"))
+
+    both = in_background("exit 3"), in_background("sleep 500")
+    runner.serve(reply(*both), *[until_told] * MANY)
+    live = runner.converse(*FREELY)
+    live.say("go")
+    began = live.next("system", "task_started")
+    assert (began["task_id"], began["task_type"]) == ("job_1", "local_bash")
+    over = live.next("system", "task_notification")
+    assert (over["task_id"], over["status"]) == ("job_1", "failed")
+    assert over["tool_use_id"] == began["tool_use_id"] != ""
+    assert over["summary"] == "exit 3: exit code 3" and Path(over["output_file"]).is_file()
+    live.next("result")
+    ran = live.finish()
+    assert "job_2 (sleep 500) was ended with the run" in ran.stderr
+    assert [f["task_id"] for f in ran.of("system", "task_notification")] == ["job_1"]
+
+
+@pytest.mark.parametrize("how", ["-r", "--fork-session"])
+def test_a_session_that_goes_on_hears_that_its_jobs_are_over(runner: Runner, how: str) -> None:
+    runner.serve(reply(in_background("echo printed; sleep 500")), "bye")
+    first = runner.prompt("go", *FREELY).result
+    path = first["background_jobs_ended"][0]["output_file"]
+
+    def look(request: Request) -> Any:
+        return reply(call("TaskOutput", task_id="job_1"), call("Read", file_path=path))
+
+    runner.serve(look, reply(in_background("sleep 500")), "bye")
+    resume = ("-r", first["session_id"], *([] if how == "-r" else [how]))
+    second = runner.frames("how is it?", *resume, "--allowedTools", "Bash(sleep *)")
+    told = "".join(runner.requests[0].user_texts)
+    assert "[Background job job_1 (echo printed; sleep 500) is over: it was ended with" in told
+    assert f"Its output is in {path}.]" in told
+    looked, read, begun = second.tool_results
+    assert "is over" in looked["content"] and "printed" in looked["content"]
+    assert "printed" in read["content"], "it may be read unasked"
+    assert begun["data"]["backgroundTaskId"] == "job_2"
+
+    runner.serve("yes")
+    runner.prompt("and now?", "-r", second.result["session_id"])
+    told = "".join(runner.requests[0].user_texts)
+    assert told.count("[Background job job_1 ") == 1, "once is enough"
+    assert told.count("[Background job job_2 ") == 1
+
+
+def test_output_is_kept_also_where_nothing_can_be_saved(runner: Runner) -> None:
+    runner.serve("hi")
+    runner.prompt("hi")
+    session = "11111111-2222-4333-8444-555555555555"
+    (runner.logs[0].parent / session).write_text("in the way of the folder")
+    paths: list[str] = []
+
+    def read(request: Request) -> Any:
+        found = re.search(r"is in (\S+): use Read", request.tool_results[-1].text)
+        assert found is not None
+        paths.append(found[1])
+        mode = Path(found[1]).parent.stat().st_mode & 0o777
+        assert mode == 0o700
+        return reply(call("Read", file_path=found[1], limit=3))
+
+    runner.serve(
+        reply(call("Bash", command="seq 30000")), read, reply(in_background("sleep 500")), "ok"
+    )
+    allow = ("--allowedTools", "Bash(seq *),Bash(sleep *)")
+    ran = runner.frames("go", "--session-id", session, *allow)
+    assert ran.code == 0, ran
+    _, looked, begun = ran.tool_results
+    assert not looked["is_error"] and not begun["is_error"], (looked, begun)
+    assert not Path(paths[0]).exists(), "gone with the session"
 
 
 def test_a_job_starts_without_delay_and_needs_the_same_permission(runner: Runner) -> None:

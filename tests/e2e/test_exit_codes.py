@@ -154,6 +154,19 @@ def test_a_signal_while_the_model_speaks(runner: Runner, number: int, code: int)
     assert "half an " in runner.requests[1].body.decode()
 
 
+@pytest.mark.parametrize("saved", [True, False])
+def test_an_interrupt_is_told_once(runner: Runner, saved: bool) -> None:
+    never = threading.Event()
+    runner.serve(reply("half", hold=never, hold_after=0))
+    live = runner.start("-p", "x", *([] if saved else ["--no-session-persistence"]))
+    runner.server.wait_for(1)
+    os.kill(live.pid, signal.SIGINT)
+    ran = live.finish()
+    (line,) = ran.stderr.splitlines()
+    assert line.lower().startswith("detent: interrupted")
+    assert ("go on with" in line) == saved
+
+
 @BOTH_WIRES
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_a_command_runs(runner: Runner, pipe: Pipe, number: int, code: int) -> None:

@@ -96,6 +96,25 @@ def test_an_absent_server_is_reported(runner: Runner) -> None:
     assert "(looked for gopls). Use Grep instead." in result["content"]
 
 
+def test_lines_of_files_that_read_may_not_open_are_not_shown(runner: Runner) -> None:
+    secrets = {"private/s.toy": "password one\n", ".env": "KEY=one\n", "free.toy": "open one\n"}
+    for name, text in {"a.toy": "one\n", **secrets}.items():
+        (runner.work / name).parent.mkdir(exist_ok=True)
+        (runner.work / name).write_text(text)
+    (runner.folder / "outside.txt").write_text("outside one\n")
+    (runner.work / "link.toy").symlink_to(runner.folder / "outside.txt")
+    places = [str(runner.work / name) for name in (*secrets, "link.toy")]
+    command = [
+        sys.executable, "-I", str(FAKE), str(runner.folder), json.dumps({"points at": places}),
+    ]  # fmt: skip
+    own = {"lsp": {".toy": command}, "permissions": {"deny": ["Read(private/**)"]}}
+    runner.serve(reply(call("LSP", action="references", path="a.toy", query="one")), "done")
+    (result,) = runner.frames("look", "--settings", json.dumps(own)).tool_results
+    assert result["content"].splitlines()[1:] == [
+        ".env:1:1", "free.toy:1:1  open one", "link.toy:1:1", "private/s.toy:1:1",
+    ]  # fmt: skip
+
+
 def test_a_file_that_must_not_be_read_is_not_shown_to_a_server(runner: Runner, toy: Path) -> None:
     runner.serve(reply(call("LSP", action="hover", path="a.toy", query="one")), reply("I may not."))
     (result,) = runner.frames("look", "--disallowedTools", "Read(a.toy)").tool_results

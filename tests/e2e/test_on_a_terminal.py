@@ -82,6 +82,16 @@ def test_talk_before_a_call_is_shown(runner: Runner, terminal: Terminal) -> None
     assert terminal.finish() == (0, "")
 
 
+def test_what_a_terminal_would_obey_is_left_out(runner: Runner, terminal: Terminal) -> None:
+    """Also where it comes in pieces."""
+    colours = "\x1b]0;title\x07red \x1b[31mand\x9b0m \x1b", "[2Jback\rward\x08\x7f\t"
+    runner.serve(reply(say(*colours, "\u202e\u200b\U000e0041日本é\u00a0🎉 end")))
+    terminal.start("-p", "hi")
+    shown = terminal.until("end\n").expandtabs(8)
+    assert shown == "]0;titlered [31mand0m [2Jbackward\t日本é\u00a0🎉 end\n".expandtabs(8)
+    assert terminal.finish() == (0, "")
+
+
 def test_an_answer_that_starts_again_is_told(runner: Runner, terminal: Terminal) -> None:
     """What is shown cannot be taken back."""
     runner.serve(reply(say("first ", "try"), fault=fault(cut_after=1)), "second try")

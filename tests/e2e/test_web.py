@@ -117,7 +117,7 @@ def test_a_redirect_elsewhere_is_told_and_not_followed(runner: Runner, site: Any
     runner.serve(reply(call("WebFetch", url=f"http://{place(site)}/moved", prompt="?")), "done")
     ran = runner.frames("look", *reaching(site), "--allowedTools", "WebFetch")
     (result,) = ran.tool_results
-    assert "has moved to another host: http://127.0.0.1:1/secret" in json.dumps(result["content"])
+    assert "has moved to another port: http://127.0.0.1:1/secret" in json.dumps(result["content"])
     assert site.paths == ["/moved"]
 
 

@@ -15,7 +15,8 @@ from detent.testing.bare_shop import BareShop
 from detent.testing.memory_host import MemoryHost
 from detent.tools.files.notebooks import parsed
 from detent.tools.files.replacing import Replacement, replaced
-from detent.tools.files.texts import is_binary, unpacked
+from detent.tools.files.swaps import swap_for
+from detent.tools.files.texts import excerpt, first_difference, is_binary, unpacked
 from detent.tools.registry import Registry
 from detent.types.outcomes import Failed, Outcome
 
@@ -101,11 +102,39 @@ def test_only_the_place_changes(data: bytes, old: str, new: str) -> None:
     made = replaced(file, Replacement(old, new))
     if isinstance(made, str):
         return
-    (start,) = made.starts
-    before, behind = file.body[:start], file.body[start + len(made.old) :]
-    assert file.body == before + made.old + behind
-    assert (made.old.replace("\r\n", "\n"), made.new.replace("\r\n", "\n")) == (old, new)
-    assert made.file.packed() == replace(file, body=before + made.new + behind).packed()
+    swap = swap_for(file.body, old, new)
+    ((start, end),) = swap.places(file.body)
+    gone, come = file.body[start:end], swap.applied(file.body, start, end)
+    before, behind = file.body[:start], file.body[end:]
+    assert (gone.replace("\r\n", "\n"), come.replace("\r\n", "\n")) == (old, new)
+    assert made.file.packed() == replace(file, body=before + come + behind).packed()
+
+
+@given(files, st.text("ab\n", min_size=1, max_size=3), strings)
+def test_line_ends_do_not_decide_what_is_found(data: bytes, old: str, new: str) -> None:
+    """As if all were plain, but for those that stay."""
+    body = unpacked(data).body
+    swap = swap_for(body, old, new)
+    plain = body.replace("\r\n", "\n")
+    made = swap.applied(body, 0, len(body))
+    assert made.replace("\r\n", "\n") == plain.replace(old, new)
+    assert swap.count(body) == len(list(swap.places(body))) == plain.count(old)
+
+
+@given(st.text("ab", max_size=12), st.text("ab", max_size=12), st.text("ab", max_size=12))
+def test_where_two_texts_part(head: str, one: str, other: str) -> None:
+    one, other = head + one, head + other
+    at = first_difference(one, other)
+    assert one[:at] == other[:at]
+    assert one[at : at + 1] != other[at : at + 1] or one == other
+
+
+@given(st.integers(0, 2_000), st.integers(0, 2_000))
+def test_an_excerpt_shows_its_place(before: int, behind: int) -> None:
+    line = "-" * before + "#" + "-" * behind
+    shown = excerpt(line, before)
+    assert "#" in shown and len(shown) <= 310
+    assert shown.replace("[...]", "") in line
 
 
 @st.composite

@@ -15,12 +15,19 @@ class Journal:
     """A log, the session it belongs to, and what was found in it."""
 
     def __init__(
-        self, session: str, log: MemoryLog, is_new: bool, notices: tuple[str, ...]
+        self,
+        session: str,
+        log: MemoryLog,
+        is_new: bool,
+        notices: tuple[str, ...],
+        earlier: str = "",
     ) -> None:
         self.session = session
         self.log = log
         self.is_new = is_new
         self.notices = notices
+        self.earlier = earlier
+        """The log that it goes on from."""
 
     @property
     def path(self) -> str:
@@ -51,9 +58,9 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
         session = _new_id(options, store, cwd)
         log = _new_log(options, store.path(cwd, session), now)
         _copy(reading.entries, log, session, cwd, opened.session)
-        return Journal(session, log, False, notices)
+        return Journal(session, log, False, notices, earlier)
     if not options.persist:
-        return Journal(opened.session, MemoryLog(now, reading.entries), False, notices)
+        return Journal(opened.session, MemoryLog(now, reading.entries), False, notices, earlier)
     log = FileLog(earlier, now, reading.entries, reading.torn)
     try:
         log.lock()
@@ -63,7 +70,7 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
         raise BadInput(
             f"session {opened.session} is in use by another process (--fork-session makes a copy)"
         ) from None
-    return Journal(opened.session, log, False, notices)
+    return Journal(opened.session, log, False, notices, earlier)
 
 
 def opening(session: str, cwd: str) -> Opened:

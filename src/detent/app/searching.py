@@ -76,6 +76,19 @@ def engine_of(settings: Settings, environ: Mapping[str, str]) -> Engine | None:
     return Engine(search.provider, url, lambda: environ.get(variable, ""), search.max_results)
 
 
+def why_nobody_searches(settings: Settings, environ: Mapping[str, str]) -> str:
+    """Empty where somebody does; a provider may do it by itself."""
+    search = _wanted(settings, environ)
+    if search is None:
+        return "no search provider is set up (webSearch in the settings)"
+    if search.provider == "native" or engine_of(settings, environ) is not None:
+        return ""
+    about = PROVIDERS[search.provider]
+    if about.key_from:
+        return f"{search.provider} needs a key in {search.api_key_env or about.key_from}"
+    return f"{search.provider} needs its url (webSearch.url, or {SEARXNG})"
+
+
 def _wanted(settings: Settings, environ: Mapping[str, str]) -> _Search | None:
     if settings.web_search:
         return msgspec.convert(settings.web_search, _Search)

@@ -9,14 +9,14 @@ from detent.app.grounds import Grounds
 from detent.app.options import Options
 from detent.gate.terms import RuleSet
 from detent.ports import Tool, Toolbox
-from detent.tools.registry import Registry, catalogue
+from detent.tools.registry import Registry, canonical_name, catalogue
 from detent.types.errors import BadInput
 from detent.types.events import Entry
 
 FOR_A_PERSON = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 """Without somebody to answer they have no sense."""
-
-
+OF_BASH = ("TaskOutput", "TaskStop")
+"""What they are for only Bash begins."""
 SEARCH_VARIABLES = ("BRAVE_API_KEY", "TAVILY_API_KEY", "SEARXNG_URL")
 """Any of them says who searches the web."""
 
@@ -27,6 +27,34 @@ def toolbox_of(grounds: Grounds, rules: RuleSet) -> tuple[Toolbox, str]:
     return _with_form(options, options.toolbox or _toolbox(grounds, rules))
 
 
+def unavailable(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str]:
+    """Why tools are missing that the user has named, or has tried to set up."""
+    options, settings = grounds.options, grounds.settings
+    wanted = {canonical_name(name) for name in options.tools or ()}
+    if settings.web_search and options.tools is None:
+        wanted.add("WebSearch")
+    missing = wanted - {spec.name for spec in toolbox.specs()}
+    reasons = {name: _reason(name, grounds) for name in sorted(missing - _denied(rules))}
+    return [f"{name} is not offered: {reason}" for name, reason in reasons.items() if reason]
+
+
+def _reason(name: str, grounds: Grounds) -> str:
+    if name == "WebSearch":
+        from detent.app.searching import why_nobody_searches
+
+        return why_nobody_searches(grounds.settings, grounds.environ)
+    return {
+        **dict.fromkeys(FOR_A_PERSON, "nobody is there to answer"),
+        **dict.fromkeys(OF_BASH, "it needs Bash"),
+        "ToolSearch": "no tools are held back",
+        "LSP": "the setting lsp switches language servers off",
+    }.get(name, "")
+
+
+def _denied(rules: RuleSet) -> set[str]:
+    return {rule.tool for rule in rules.deny if not rule.what}
+
+
 def _toolbox(grounds: Grounds, rules: RuleSet) -> Toolbox:
     """A tool that is denied as a whole, or has nothing to do, is not offered to the model."""
     options, given = grounds.options, _given(grounds)
@@ -35,15 +63,18 @@ def _toolbox(grounds: Grounds, rules: RuleSet) -> Toolbox:
         from detent.app.extensions.plugin_tools import plugin_tools
 
         extra += plugin_tools(options.plugin_dirs)
-    denied = {rule.tool for rule in rules.deny if not rule.what}
+    denied = _denied(rules)
     extra = [tool for tool in extra if tool.spec.name not in denied]
     idle = {"ToolSearch", *(() if is_person(options.approver) else FOR_A_PERSON)}
     idle |= {"WebSearch"} - given.keys()
-    idle -= {tool.spec.name for tool in extra}
+    if grounds.settings.lsp is None:
+        idle.add("LSP")
     try:
-        specs = Registry(options.tools, extra).specs()
-        offered = [spec.name for spec in specs if spec.name not in denied | idle]
-        return Registry(offered, extra, given)
+        names = {spec.name for spec in Registry(options.tools, extra).specs()}
+        if "Bash" not in names - denied:
+            idle.update(OF_BASH)
+        idle -= {tool.spec.name for tool in extra}
+        return Registry(sorted(names - denied - idle), extra, given)
     except ValueError as error:
         raise BadInput(str(error)) from None
 

@@ -1,7 +1,7 @@
 """The composition root: options in, a working session out. The one place that knows everybody."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -15,8 +15,8 @@ from detent.app.models import facts_of, prices, unpriced
 from detent.app.options import Options
 from detent.app.recorder import Recorder
 from detent.app.surroundings import look_around
-from detent.app.toolbox import held_back, toolbox_of
-from detent.app.workshop import Shop, outputs_folder
+from detent.app.toolbox import held_back, toolbox_of, unavailable
+from detent.app.workshop import Shop, outputs_folders
 from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
@@ -25,10 +25,14 @@ from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
+from detent.ports import Proposal, Toolbox
 from detent.tools.registry import canonical_name
+from detent.types.content import Call
+from detent.types.effects import Reads
 from detent.types.errors import BadInput
-from detent.types.events import Notice, Switched, TurnEnded
+from detent.types.events import Entry, Notice, Switched, TurnEnded
 from detent.types.usage import Usage
+from detent.types.verdicts import Allow
 
 
 class Engine:
@@ -86,9 +90,11 @@ class Engine:
             await self.recorder.emit(opening(self.journal.session, self.cwd))
 
     async def aclose(self) -> None:
-        await self.shop.aclose()
-        await self.kit.model.aclose()
-        self.journal.close()
+        try:
+            await self.shop.aclose()
+        finally:
+            await self.kit.model.aclose()
+            self.journal.close()
 
 
 def assemble(options: Options) -> Engine:
@@ -107,7 +113,7 @@ def assemble(options: Options) -> Engine:
         toolbox = held_back(toolbox, form, settings, model.window, entries)
     conversation = Conversation(entries)
     recorder = Recorder(journal.log, conversation, options.observers)
-    workspace = _workspace(grounds, outputs_folder(journal))
+    workspace = _workspace(grounds, lambda: outputs_folders(journal))
     gate = Gatekeeper(
         workspace,
         mode=mode,
@@ -118,12 +124,15 @@ def assemble(options: Options) -> Engine:
         report=lambda text: recorder.hint(Notice(text, "warning")),
         canonical=canonical_name,
     )
+    if not options.permission_mode and _was_planning(entries):
+        gate.mode = "plan"  # the way out leads to the mode that is set
     inbox = Queue()
     shop = Shop(
         grounds,
         journal,
         tell=inbox.tell,
         holds=workspace.holds,
+        reads_freely=_free_reading(gate),
         switch_mode=_mode_switch(gate, recorder),
     )
     kit = Kit(
@@ -144,11 +153,26 @@ def assemble(options: Options) -> Engine:
         form=form,
     )
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
+    engine.notices += _about_tools(grounds, rules, toolbox)
+    return engine
+
+
+def _about_tools(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str]:
+    """What the user should know of tools that were named and are not there."""
+    options, notes = grounds.options, list[str]()
+    if options.toolbox is None:
+        notes += unavailable(grounds, rules, toolbox)
     if given := (*options.allowed_tools, *options.disallowed_tools):
         from detent.app.unheard import unheard
 
-        engine.notices += unheard(given, (spec.name for spec in kit.toolbox.specs()))
-    return engine
+        notes += unheard(given, (spec.name for spec in toolbox.specs()))
+    return notes
+
+
+def _was_planning(entries: Sequence[Entry]) -> bool:
+    """Whether an earlier part of the session ended in plan mode: no plan was approved since."""
+    modes = (e.mode for e in reversed(entries) if isinstance(e, Switched) and e.mode)
+    return next(modes, "") == "plan"
 
 
 def _mode_switch(gate: Gatekeeper, recorder: Recorder) -> Callable[[str], Awaitable[str]]:
@@ -164,14 +188,24 @@ def _mode_switch(gate: Gatekeeper, recorder: Recorder) -> Callable[[str], Awaita
     return switch
 
 
-def _workspace(grounds: Grounds, outputs: str) -> Workspace:
+def _free_reading(gate: Gatekeeper) -> Callable[[str, str], bool]:
+    """Whether Read would open a file unasked, for tools that find files by themselves."""
+
+    def is_free(path: str, cwd: str) -> bool:
+        reading = Proposal(Call("", "Read", ""), "Read", {}, (Reads(path),), cwd)
+        return isinstance(gate.judge(reading), Allow)
+
+    return is_free
+
+
+def _workspace(grounds: Grounds, outputs: Callable[[], tuple[str, ...]]) -> Workspace:
     cwd = grounds.cwd
     further = (*grounds.options.add_dirs, *grounds.settings.directories)
     for folder in further:
         if not os.path.isdir(os.path.join(cwd, folder)):
             raise BadInput(f"there is no folder {folder} to add")
     roots = tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
-    return Workspace(cwd, roots, grounds.own, readable=(outputs,))
+    return Workspace(cwd, roots, grounds.own, readable=outputs)
 
 
 def _rules(options: Options, settings: Settings) -> RuleSet:

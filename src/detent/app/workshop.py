@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from detent.app.grounds import Grounds
 from detent.app.journal import Journal
-from detent.ports import Code, Host, Jobs, Web
+from detent.ports import Code, Host, Job, Jobs, Web
 from detent.tools.registry import canonical_name
 from detent.types.events import CallEnded
 from detent.types.outcomes import Done
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from detent.app.outputs import OutputFolder
     from detent.host.local import LocalHost
 
-PARTS = ("jobs", "code", "web", "host")
-"""In the order in which they are closed: the last is what the others stand on."""
+PARTS = ("host", "web", "code", "jobs")
+"""The first is what the others stand on: it is closed last."""
 
 
 class Shop:
-    """`tell` brings news to the model; `holds` says whether a folder is in the workspace."""
+    """`tell` brings news to the model; `holds` says whether a folder is in the workspace,
+    `reads_freely` whether the gate lets a file be read without a question, from a folder."""
 
     def __init__(
         self,
@@ -30,14 +32,17 @@ class Shop:
         *,
         tell: Callable[[str], None],
         holds: Callable[[str], bool],
+        reads_freely: Callable[[str, str], bool],
         switch_mode: Callable[[str], Awaitable[str]],
     ) -> None:
         self._grounds = grounds
         self._journal = journal
         self._tell = tell
         self._holds = holds
+        self._reads_freely = reads_freely
         self._switch_mode = switch_mode
         self.cwd = self._last_folder() or grounds.cwd
+        self._earlier = self._earlier_jobs()
 
     @cached_property
     def host(self) -> Host:
@@ -47,13 +52,16 @@ class Shop:
     def outputs(self) -> "OutputFolder":
         from detent.app.outputs import OutputFolder
 
-        return OutputFolder(outputs_folder(self._journal), lasting=bool(self._journal.path))
+        journal = self._journal
+        beside = journal.path.removesuffix(".jsonl")
+        return OutputFolder(beside, temporary_folder(journal.session))
 
     @cached_property
     def jobs(self) -> Jobs:
         from detent.tools.shell.jobs import JobTable
 
-        return JobTable(self.host, self.outputs, self._grounds.clock, self._tell)
+        clock = self._grounds.clock
+        return JobTable(self.host, self.outputs, clock, self._tell, self._earlier)
 
     @cached_property
     def web(self) -> Web:
@@ -72,9 +80,16 @@ class Shop:
             self.host,
             cwd=lambda: self.cwd,
             holds=self._holds,
+            reads_freely=lambda path: self._reads_freely(path, self.cwd),
             chosen=self._grounds.settings.lsp,
             trusted=self._grounds.options.trust,
         )
+
+    @property
+    def jobs_of_this_run(self) -> tuple[Job, ...]:
+        if "jobs" not in self.__dict__:
+            return ()
+        return tuple(job for job in self.jobs.all() if not job.past)
 
     def last(self, tool: str) -> dict[str, Any] | None:
         for entry in reversed(self._journal.log.entries):
@@ -94,12 +109,24 @@ class Shop:
         return await self._switch_mode(mode)
 
     async def aclose(self) -> None:
-        """Only what was made."""
-        for name in PARTS:
-            if name in self.__dict__:
-                await getattr(self, name).aclose()
-        if "outputs" in self.__dict__:
-            self.outputs.close()
+        """Only what was made, and not the host of somebody else."""
+        async with AsyncExitStack() as closing:  # one that fails does not keep the others open
+            if "outputs" in self.__dict__:
+                closing.callback(self.outputs.close)
+            for name in PARTS:
+                if name in self.__dict__ and (name != "host" or self._grounds.options.host is None):
+                    closing.push_async_callback(getattr(self, name).aclose)
+
+    def _earlier_jobs(self) -> tuple[Job, ...]:
+        """They went with the run that had started them; the model must not count on them."""
+        if not self._journal.log.entries:
+            return ()
+        from detent.app.earlier_jobs import earlier_jobs, news_of
+
+        jobs = earlier_jobs(self._journal.log.entries)
+        if news := news_of(jobs):
+            self._tell(news)
+        return jobs
 
     def _last_folder(self) -> str:
         """Where an earlier part of the session had gone, if that is still there."""
@@ -109,13 +136,17 @@ class Shop:
         return folder if folder and os.path.isdir(folder) and self._holds(folder) else ""
 
 
-def outputs_folder(journal: Journal) -> str:
-    """Beside the log, or in a place of its own that goes with the session."""
-    if journal.path:
-        return journal.path.removesuffix(".jsonl")
+def outputs_folders(journal: Journal) -> tuple[str, ...]:
+    """Wherever the outputs of a session may lie: those of the one it goes on from, too."""
+    beside = {log.removesuffix(".jsonl") for log in (journal.path, journal.earlier) if log}
+    return tuple(map(os.path.realpath, (*beside, temporary_folder(journal.session))))
+
+
+def temporary_folder(session: str) -> str:
+    """For outputs that cannot lie beside a log."""
     from tempfile import gettempdir
 
-    return os.path.join(gettempdir(), f"detent-{journal.session}")
+    return os.path.join(gettempdir(), f"detent-{session}")
 
 
 def local_host(grounds: Grounds) -> "LocalHost":

@@ -233,7 +233,7 @@ def _refusal(verdict: Deny) -> Refused:
 def _why_not(said: Answer, verdict: Ask) -> str:
     """The model must be able to tell whose words are whose: those of a person come first."""
     hint = f"The rule {verdict.rules[0]} would permit it." if verdict.rules else ""
-    answer = said.reason.strip() or "The user said no."
+    answer = said.reason.strip() or "The user denied it."
     if said.by not in SPOKESMEN or not said.reason.strip():
         return " ".join(filter(None, (verdict.reason, answer, hint)))
     stop = "" if answer[-1] in ".!?…" else "."

@@ -181,6 +181,10 @@ class Nursery:
         while self._holds:
             self._holds.pop().abandon()
 
+    def __del__(self) -> None:
+        """With its thread: the line ends, and the nursery with it."""
+        self._forget()
+
     def _forget(self) -> None:
         if self._line is not None:
             self._line.close()

@@ -10,6 +10,7 @@ from detent.app.recorder import to_nobody
 from detent.app.wire import Engine, assemble
 from detent.gate.terms import parse_mode
 from detent.loop.turn import run_turn
+from detent.ports import Job
 from detent.sdk.channel import Channel
 from detent.sdk.summary import TurnSummary, summarise
 from detent.types.content import Text, UserBlock
@@ -17,7 +18,7 @@ from detent.types.errors import BadInput
 from detent.types.events import Entry, Event, Notice, TurnEnded
 from detent.types.usage import Usage
 
-__all__ = ["LimitReached", "Prompt", "Session", "new_uuid", "parse_mode"]
+__all__ = ["Job", "LimitReached", "Prompt", "Session", "new_uuid", "parse_mode"]
 
 Prompt = str | Sequence[UserBlock]
 
@@ -94,6 +95,11 @@ class Session:
     @property
     def entries(self) -> Sequence[Entry]:
         return self._engine.journal.log.entries
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Background jobs of this run; those whose `exit_code` is None end with the session."""
+        return self._engine.shop.jobs_of_this_run
 
     @property
     def usage(self) -> Usage:

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
 from detent.ports import FileFacts, Finished, Running
 
@@ -54,7 +54,7 @@ class MemoryHost:
             return FileFacts(path, len(self.files[path]), self._modified[path], False)
         return FileFacts(path, 0, 0.0, True) if self._is_dir(path) else None
 
-    async def walk(self, root: str) -> AsyncIterator[FileFacts]:
+    async def walk(self, root: str, entering: Collection[str] = ()) -> AsyncIterator[FileFacts]:
         inside = root.rstrip("/") + "/"
         below = {path for path in self.files if path.startswith(inside)}
         for path in list(below):

@@ -58,6 +58,9 @@ class ToolSearch(TypedTool[ToolSearchArgs]):
         for name in found:
             shelf.hand_out(name)
         head = f"{len(found)} of {len(held)} tools; you can call them now."
+        known = {name.casefold() for name in found}
+        if unknown := [name for name in _selected(args.query) if name.casefold() not in known]:
+            head += f" There is no tool {', '.join(unknown)}."
         return done("\n\n".join((head, *(_definition(held[name]) for name in found))), data)
 
 
@@ -68,12 +71,19 @@ def search(held: Mapping[str, ToolSpec], query: str, most: int) -> list[str]:
     """The names of the tools that fit, the best first."""
     if query.startswith(SELECT):
         by_name = {name.casefold(): name for name in held}
-        wanted = (name.strip().casefold() for name in query.removeprefix(SELECT).split(","))
+        wanted = map(str.casefold, _selected(query))
         return list(dict.fromkeys(by_name[name] for name in wanted if name in by_name))
     words = query.casefold().split()
     scores = {name: _score(spec, words) for name, spec in held.items()}
     fitting = [name for name in scores if scores[name]]
     return sorted(fitting, key=lambda name: -scores[name])[:most]
+
+
+def _selected(query: str) -> list[str]:
+    """The names that are asked for, as they were written."""
+    if not query.startswith(SELECT):
+        return []
+    return list(filter(None, map(str.strip, query.removeprefix(SELECT).split(","))))
 
 
 def _score(spec: ToolSpec, words: list[str]) -> int:

@@ -36,8 +36,22 @@ def ends_early(text: str) -> bool:
     try:
         decode_any(text)
     except (ValueError, RecursionError) as error:
-        return bool(text.strip()) and "truncated" in str(error)
+        cut = bool(text.strip()) and "truncated" in str(error)
+        return cut and not holds_half_character(text)
     return False
+
+
+def holds_half_character(text: str) -> bool:
+    """JSON whose only fault is half of a pair, such as `\\ud83d` without its other half."""
+    if "\\ud" not in text.lower():
+        return False
+    import json
+
+    try:
+        json.loads(text)  # which takes it
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def decode_object(data: bytes | str, name: str) -> dict[str, Any]:

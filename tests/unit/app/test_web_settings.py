@@ -109,15 +109,18 @@ def test_what_may_be_reached() -> None:
     assert reachable(search(provider="searxng", url="http://[::1]/"), {}) == ("[::1]:80",)
 
 
-def offered(tmp_path: Path, environ: dict[str, str], **more: Any) -> list[str]:
-    options = Options(
+def options(tmp_path: Path, environ: dict[str, str], **more: Any) -> Options:
+    return Options(
         model=ScriptedModel("x"),
         cwd=str(tmp_path),
         environ={"HOME": str(tmp_path), **environ},
         persist=False,
         **more,
     )
-    return [spec.name for spec in assemble(options).kit.toolbox.specs()]
+
+
+def offered(tmp_path: Path, environ: dict[str, str], **more: Any) -> list[str]:
+    return [s.name for s in assemble(options(tmp_path, environ, **more)).kit.toolbox.specs()]
 
 
 def test_search_is_offered_only_where_somebody_is_there_to_ask(tmp_path: Path) -> None:
@@ -131,12 +134,31 @@ def test_search_is_offered_only_where_somebody_is_there_to_ask(tmp_path: Path) -
     assert "WebSearch" not in offered(tmp_path, KEYS, settings=native)
 
 
+def notices(tmp_path: Path, environ: dict[str, str], **more: Any) -> list[str]:
+    return assemble(options(tmp_path, environ, **more)).notices
+
+
+@pytest.mark.parametrize(
+    ("own", "environ", "said"),
+    [
+        ({"provider": "brave"}, {"TAVILY_API_KEY": "t"}, ["brave needs a key in BRAVE_API_KEY"]),
+        ({"provider": "tavily", "apiKeyEnv": "MY"}, KEYS, ["tavily needs a key in MY"]),
+        ({"provider": "searxng"}, {}, ["searxng needs its url (webSearch.url, or SEARXNG_URL)"]),
+        ({"provider": "searxng"}, KEYS, []),
+        ({"provider": "native"}, {}, []),
+        ({}, {}, []),
+    ],
+)
+def test_a_search_that_is_set_up_by_half_is_told(
+    tmp_path: Path, own: Any, environ: dict[str, str], said: list[str]
+) -> None:
+    told = notices(tmp_path, environ, settings={"webSearch": own})
+    assert told == [f"WebSearch is not offered: {why}" for why in said]
+    assert notices(tmp_path, environ, settings={"webSearch": own}, tools=["Read"]) == []
+
+
 def test_the_tool_knows_whom_it_asks(tmp_path: Path) -> None:
-    options = Options(
-        model=ScriptedModel("x"), cwd=str(tmp_path), persist=False,
-        environ={"HOME": str(tmp_path), "TAVILY_API_KEY": "t"},
-    )  # fmt: skip
-    tool = assemble(options).kit.toolbox.find("WebSearch")
+    tool = assemble(options(tmp_path, {"TAVILY_API_KEY": "t"})).kit.toolbox.find("WebSearch")
     assert tool is not None
     (effect,) = tool.effects(tool.parse(json.dumps({"query": "news"})), str(tmp_path))
     assert getattr(effect, "host", "") == "api.tavily.com"

@@ -79,9 +79,18 @@ def test_a_question_does_not_make_the_rest_of_a_call_milder() -> None:
 
 
 def test_a_no_reaches_the_model() -> None:
-    outcome = admit(gate("plan"), Person(Answer(False, "Tests first.")), Asks(leaves="plan"))
-    assert isinstance(outcome, Refused)
-    assert outcome.reason == "Leaving plan mode needs the user's consent. Tests first."
+    """In the user's own words, told apart from ours."""
+
+    def said(answer: Answer) -> str:
+        outcome = admit(gate("plan"), Person(answer), Asks(leaves="plan"))
+        assert isinstance(outcome, Refused)
+        return outcome.reason
+
+    asked = "Leaving plan mode needs the user's consent."
+    assert said(Answer(False, "Tests first.")) == f"The user said: Tests first. {asked}"
+    assert said(Answer(False, " too vague", by="host")) == f"The user said: too vague. {asked}"
+    assert said(Answer(False)) == f"{asked} The user denied it."
+    assert said(Answer(False, "Nobody is here.", by="x")) == f"{asked} Nobody is here."
 
 
 def test_a_hook_answers_only_with_an_answer() -> None:

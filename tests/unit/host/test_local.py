@@ -149,6 +149,33 @@ def test_a_file_that_cannot_be_replaced_is_written_in_place(
     assert (tmp_path / "file").read_bytes() == b"new"
 
 
+def test_all_names_of_a_file_go_on_naming_one(host: LocalHost, tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"old, and longer")
+    os.link(tmp_path / "one", tmp_path / "other")
+    write(host, tmp_path / "one", b"new")
+    assert (tmp_path / "other").read_bytes() == b"new"
+    assert (tmp_path / "one").samefile(tmp_path / "other")
+
+
+def test_write_keeps_extended_attributes(host: LocalHost, tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.origin", b"here")
+    except OSError:
+        pytest.skip("this disk has no extended attributes")
+    write(host, path, b"new")
+    assert (path.read_bytes(), os.getxattr(path, "user.origin")) == (b"new", b"here")
+
+
+def test_a_write_that_cannot_be_names_what_was_asked_for(host: LocalHost, tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)
+    with pytest.raises(OSError) as caught:
+        write(host, path, b"data")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENAMETOOLONG, str(path))
+    assert caught.value.filename2 is None
+
+
 @unless_root
 def test_write_respects_write_protection(host: LocalHost, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
@@ -196,6 +223,26 @@ def test_walk_names_but_does_not_enter_what_nobody_looks_for(
     assert "node_modules" in found
     assert [name for name in found if "/" in name] == [".github/inside"]
     assert names(host, tmp_path / "node_modules") == ["inside"], "unless asked to start there"
+
+
+def test_walk_enters_those_that_are_named(host: LocalHost, tmp_path: Path) -> None:
+    for folder in (".git", "node_modules"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x").touch()
+
+    async def collect() -> list[str]:
+        return [facts.path async for facts in host.walk(str(tmp_path), ["node_modules"])]
+
+    found = [os.path.relpath(path, tmp_path) for path in asyncio.run(collect())]
+    assert found == [".git", "node_modules", "node_modules/x"]
+
+
+def test_walk_tells_links_and_what_is_no_file(host: LocalHost, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    told = [(facts.is_link, facts.is_special) for facts in walk(host, tmp_path)]
+    assert told == [(False, False), (True, False), (False, True)]
 
 
 def test_walk_ends_in_a_loop_of_links_and_shows_dangling_ones(

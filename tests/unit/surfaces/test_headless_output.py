@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from detent.surfaces.headless.activity import tell_activity, tell_notice
+from detent.surfaces.headless.activity import Activity, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.framed import prompt_from
 from detent.surfaces.headless.frames import LONGEST_LINE, Frames, frame_line
@@ -466,5 +466,5 @@ def test_a_wait_that_looks_like_a_hang_is_told(
 
 
 def test_retries_are_told_once_when_everything_is(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_activity(Retrying(2, 4, 1.0, "Overloaded"))
+    Activity().tell(Retrying(2, 4, 1.0, "Overloaded"))
     assert capsys.readouterr().err.count("Overloaded") == 1

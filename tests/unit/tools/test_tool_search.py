@@ -141,6 +141,11 @@ def test_the_answer_holds_the_definitions() -> None:
     assert "No tool fits 'xyzzy'" in text_of(search(box(), "xyzzy"))
 
 
+def test_a_name_that_is_none_is_told_beside_what_was_found() -> None:
+    text = text_of(search(box(), "select:weather, Nope,"))
+    assert text.startswith("1 of 4 tools; you can call them now. There is no tool Nope.\n")
+
+
 def test_found_again_from_the_log() -> None:
     def ended(name: str, matches: Any) -> CallEnded:
         return CallEnded(call_id="c", name=name, outcome=done("", {"matches": matches}))

@@ -19,7 +19,7 @@ from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.cli.demo_tasks import MENDING, SMALL, Task
 from detent.surfaces.cli.models import fetch
-from detent.surfaces.headless.activity import tell_activity
+from detent.surfaces.headless.activity import Activity
 from detent.surfaces.headless.exit_codes import UNAVAILABLE
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.text import TextWriter
@@ -120,10 +120,10 @@ async def _demo(folder: str, choice: Choice) -> int:
         _say(f"{task.scene} Prompt: {task.prompt}\n")
         if choice.model == "embedded":
             _say("(It loads, then reads its prompt: ten seconds, more on a busy machine.)")
-        writer = TextWriter(Stdout())
+        writer, activity = TextWriter(Stdout()), Activity()
         async with aclosing(session.send(task.prompt)) as events:
             async for event in events:
-                tell_activity(event)
+                activity.tell(event)
                 await writer.show(event)
                 if isinstance(event, TurnEnded) and event.error:
                     _say(event.error)

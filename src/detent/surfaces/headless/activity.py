@@ -1,9 +1,9 @@
-"""`--verbose` in text mode: one line on stderr for each thing that happens."""
+"""What people are told on stderr; with `--verbose` one line for each thing that happens."""
 
 import sys
 from contextlib import suppress
 
-from detent.types.codec import decode_any
+from detent.types.content import Call
 from detent.types.events import (
     Answered,
     Asked,
@@ -12,11 +12,12 @@ from detent.types.events import (
     Event,
     Notice,
     Progress,
+    Replied,
     Retrying,
+    TurnEnded,
 )
-from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused, text_of
+from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused
 
-WIDTH = 100
 LONG_WAIT = 1.0
 LONG_CALL = 10
 
@@ -45,31 +46,109 @@ def tell_notice(event: Event) -> None:
             pass
 
 
-def tell_activity(event: Event) -> None:
-    match event:
-        case CallStarted(name=name, arguments=arguments):
-            say(f"  → {name} {_gist(arguments)}"[:WIDTH])
-        case CallEnded(name=name, outcome=outcome, ms=ms):
-            say(f"  {_mark(outcome)} {name} · {ms} ms · {_came_to(outcome)}"[:WIDTH])
-        case Progress(name=name, seconds=seconds) if _is_due(seconds):
-            say(f"  … {name} · {seconds:.0f} s")
-        case Retrying(attempt=attempt, of=of, delay=delay, error=error):
-            say(f"  ↻ retry {attempt}/{of} in {delay:g} s: {error}")
-        case Asked(name=name, arguments=arguments, reason=reason):
-            say(f"  ? {name} {_gist(arguments)}"[:WIDTH])
-            say(f"    {reason}")
-        case Answered(allowed=allowed):
-            say("    allowed" if allowed else "    not allowed")
-        case _:
-            tell_notice(event)
+class LongCalls:
+    """A line every ten seconds for each call that takes long."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, int] = {}
+        """How many times ten seconds were told, by call."""
+
+    def tell(self, event: Event) -> None:
+        if not isinstance(event, Progress) or event.text:  # output is not a sign of time
+            return
+        times = int(event.seconds // LONG_CALL)
+        if times > self._told.get(event.call_id, 0):
+            self._told[event.call_id] = times
+            say(f"  … {event.name} · {event.seconds:.0f} s")
 
 
-def _is_due(seconds: float) -> bool:
-    """A sign of life comes about once a second; one in ten is enough to read."""
-    return seconds >= LONG_CALL and seconds % LONG_CALL < 0.9
+class Activity:
+    """The calls of a turn, as they start and end."""
+
+    def __init__(self) -> None:
+        self._long = LongCalls()
+        self._started: dict[str, str] = {}
+        """The tools' own names of the calls that have run; a model may have used another."""
+        self._sent: dict[str, Call] = {}
+        self._unsent: list[CallEnded] = []
+        """Calls that never ran, and ended before the answer with their arguments was whole."""
+
+    def tell(self, event: Event) -> None:
+        match event:
+            case CallStarted() | CallEnded():
+                self._tell_call(event)
+            case Replied(content=content):
+                self._sent |= {block.id: block for block in content if isinstance(block, Call)}
+                self._tell_unsent()
+            case TurnEnded():
+                self._tell_unsent()
+                self._started, self._sent = {}, {}
+            case Progress():
+                self._long.tell(event)
+            case Retrying(attempt=attempt, of=of, delay=delay, error=error):
+                say(f"  ↻ retry {attempt}/{of} in {delay:g} s: {error}")
+            case Asked(name=name, arguments=arguments, reason=reason):
+                _say_cut(f"  ? {name} {_gist(arguments)}")
+                say(f"    {reason}")
+            case Answered(allowed=allowed):
+                say("    allowed" if allowed else "    not allowed")
+            case _:
+                tell_notice(event)
+
+    def _tell_call(self, event: CallStarted | CallEnded) -> None:
+        if isinstance(event, CallStarted):
+            self._started[event.call_id] = event.name
+            _tell_start(event)
+        elif event.call_id in self._started:
+            _tell_end(event, self._started[event.call_id])
+        elif event.call_id in self._sent:
+            _tell_unrun(event, self._sent[event.call_id].arguments)
+        else:
+            self._unsent.append(event)
+
+    def _tell_unsent(self) -> None:
+        """An answer that broke off may never say what it had sent."""
+        unsent, self._unsent = self._unsent, []
+        for ended in unsent:
+            sent = self._sent.get(ended.call_id)
+            _tell_unrun(ended, sent.arguments if sent else "")
 
 
-def _mark(outcome: object) -> str:
+def _tell_start(started: CallStarted) -> None:
+    from detent.surfaces.headless.gist import todos
+
+    _say_cut(f"  → {started.name} {_gist(started.arguments)}")
+    for line in todos(started.arguments):
+        _say_cut(f"    {line}")
+
+
+def _tell_end(ended: CallEnded, name: str) -> None:
+    from detent.surfaces.headless.gist import came_to
+
+    _say_cut(f"  {_mark(ended.outcome)} {name} · {ended.ms} ms · {came_to(ended.outcome)}")
+
+
+def _tell_unrun(ended: CallEnded, arguments: str) -> None:
+    from detent.surfaces.headless.gist import came_to
+
+    _say_cut(f"  {_mark(ended.outcome)} {ended.name} {_gist(arguments)}".rstrip())
+    _say_cut(f"    {came_to(ended.outcome)}")
+
+
+def _gist(arguments: str) -> str:
+    """Loaded with the first call: the first request need not wait for it."""
+    from detent.surfaces.headless.gist import gist
+
+    return gist(arguments)
+
+
+def _say_cut(line: str) -> None:
+    from detent.surfaces.headless.gist import cut
+
+    say(cut(line))
+
+
+def _mark(outcome: Outcome) -> str:
     match outcome:
         case Done():
             return "✓"
@@ -79,34 +158,3 @@ def _mark(outcome: object) -> str:
             return "⊘"
         case Cut():
             return "✂"
-        case _:
-            return " "
-
-
-def _gist(arguments: str) -> str:
-    """The argument a person would look at."""
-    try:
-        given = decode_any(arguments or "{}")
-    except ValueError:
-        return arguments
-    for name in ("command", "file_path", "path", "pattern", "url"):
-        if isinstance(given, dict) and isinstance(given.get(name), str):
-            return _first_line(given[name])
-    return arguments
-
-
-def _came_to(outcome: Outcome) -> str:
-    """What a result comes to, in a few words."""
-    data = getattr(outcome, "data", None) or {}
-    lines = [line for line in text_of(outcome).split("\n") if any(map(str.isalnum, line))]
-    if "exitCode" in data:
-        shown = [line for line in lines if not line.startswith("Exit code")]
-        return f"exit {data['exitCode']} · {shown[-1].strip() if shown else '(no output)'}"
-    file = data.get("file")
-    if isinstance(file, dict) and "numLines" in file:
-        return f"{file['numLines']} lines"
-    return _first_line(lines[0]) if lines else ""
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0].expandtabs(4)

@@ -28,8 +28,7 @@ class LineApprover:
         said = await self._line()
         if said.lower() in ("y", "yes"):
             return Answer(True, by="user")
-        reason = said if said.lower() not in ("", "n", "no") else ""
-        return Answer(False, f"The user denied it. {reason}".strip(), by="user")
+        return Answer(False, said if said.lower() not in ("", "n", "no") else "", by="user")
 
     async def _choose(self, arguments: dict[str, Any]) -> Answer:
         """A line for each question: numbers of options, or words of one's own."""

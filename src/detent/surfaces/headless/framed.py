@@ -15,6 +15,7 @@ from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
 from detent.surfaces.headless.host_answers import HookFacts, HostApprover, hooks_from
+from detent.surfaces.headless.jobs import tell_jobs
 from detent.surfaces.headless.link import Link
 from detent.surfaces.headless.result import Ledger
 from detent.surfaces.headless.signals import Signals
@@ -69,6 +70,7 @@ class Conversation:
         finally:
             reading.cancel()
             if self._session is not None:
+                tell_jobs(self._session)
                 await self._session.aclose()
         return self._code
 

@@ -28,7 +28,7 @@ class HostApprover:
         try:
             said = await self._link.request("can_use_tool", **_question(question))
         except HostError as error:
-            return Answer(False, f"The host could not answer: {error}", by="host")
+            return Answer(False, f"The host could not answer: {error}", by="nobody to ask")
         finally:
             await self._state("running")
         if said.get("behavior") == "allow":
@@ -39,7 +39,7 @@ class HostApprover:
             updates = updates if isinstance(updates, list) else []
             rules, mode = _added_rules(updates), _mode_set(updates)
             return Answer(True, arguments=arguments, rules=rules, mode=mode, by="host")
-        reason = str(said.get("message") or "The host said no.")
+        reason = str(said.get("message") or "")
         return Answer(False, reason, interrupt=bool(said.get("interrupt")), by="host")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.activity import tell, tell_activity, tell_notice
+from detent.surfaces.headless.activity import Activity, LongCalls, tell, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.result import Ledger
 from detent.surfaces.headless.signals import Signals
@@ -46,8 +47,7 @@ async def _answer(
         ledger = Ledger(session.id, session.price, session.bounds)
         show = _writer(output, session, stdout, arguments)
         verbose = output == "text" and arguments.on("--verbose")
-        look = tell_activity if verbose else tell_notice
-        await _show_turn(session, prompt, (ledger, show, look))
+        await _show_turn(session, prompt, (ledger, show, view_of(verbose=verbose)))
         return await _end(session, ledger, output, stdout, signals)
 
 
@@ -65,18 +65,46 @@ async def _end(
 ) -> int:
     ended, summary = ledger.ended, ledger.summary()
     assert ended is not None
+    jobs = _jobs_ended(session)
+    is_resumable = signals.code is not None and bool(session.path)
     if output != "text":
         from detent.surfaces.headless.frames import frame_line
 
-        await stdout.write(frame_line(ledger.result(limits_of(session.options))))
-    elif ended.error:
+        result = ledger.result(limits_of(session.options)) | jobs
+        await stdout.write(frame_line(result))
+    elif ended.error and not is_resumable:
         tell(ended.error)
     for refused in summary.refused if output == "text" else ():
         tell(f"not permitted: {refused.name}. {refused.outcome.reason}")  # type: ignore[union-attr]
-    if signals.code is not None and session.path:
+    if is_resumable:
         tell(f'interrupted; go on with: detent -p -r {session.id} "…"')
     code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
     return signals.code if signals.code is not None and ended.reason == "user_cancelled" else code
+
+
+def _jobs_ended(session: Session) -> dict[str, Any]:
+    """Told to people, and for the result object."""
+    if not session.jobs:
+        return {}
+    from detent.surfaces.headless.jobs import jobs_ended, tell_jobs
+
+    tell_jobs(session)
+    return jobs_ended(session)
+
+
+def view_of(*, verbose: bool) -> Callable[[Event], None]:
+    """What goes to stderr; who looks at it there must be able to tell a long call from a hang."""
+    if verbose:
+        return Activity().tell
+    if not os.isatty(2):
+        return tell_notice
+    long = LongCalls()
+
+    def look(event: Event) -> None:
+        long.tell(event)
+        tell_notice(event)
+
+    return look
 
 
 def limits_of(options: Options) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from detent.sdk.session import Session, new_uuid
 from detent.surfaces.headless.frames import Frames, frame_line
+from detent.surfaces.headless.jobs import JobFrames
 from detent.surfaces.headless.partials import Partials
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.events import Event, Opened, Progress, Prompted
@@ -16,6 +17,7 @@ class FrameWriter:
         self._stdout = stdout
         self._frames = Frames(session.id, new_uuid)
         self._partials = Partials(session.model) if partial else None
+        self._jobs = JobFrames(lambda: session.jobs)
         self._tells_state = bool(os.environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE"))
 
     async def show(self, event: Event) -> None:
@@ -31,6 +33,8 @@ class FrameWriter:
                 await self.write(self._frames.stamped(frame))
         for frame in self._frames.of(event):
             await self.write(frame)
+        for job_frame in self._jobs.of(event):
+            await self.write(self._frames.stamped(job_frame))
 
     async def begin(self) -> None:
         """The head of a turn."""

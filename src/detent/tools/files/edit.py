@@ -3,27 +3,26 @@
 import asyncio
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from detent.ports import Desk
-from detent.tools.base import TypedTool
+from detent.tools.base import Arguments, TypedTool
 from detent.tools.files.aftermath import Change, changed
 from detent.tools.files.freshness import original_text, save
-from detent.tools.files.patches import hunks
-from detent.tools.files.replacing import Replacement, replaced
+from detent.tools.files.replacing import Everywhere, New, Old, Replacement, replaced
 from detent.tools.files.texts import counted, lines_of, unpacked
 from detent.tools.paths import absolute
 from detent.types.effects import Effect, Writes
 from detent.types.outcomes import Failed, Outcome
 
 
-class EditArgs(Struct, frozen=True):
+class EditArgs(Arguments, frozen=True):
     file_path: Annotated[
         str, Meta(description="The file; absolute or relative to the working folder.")
     ]
-    old_string: Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
-    new_string: Annotated[str, Meta(description="The text to put in its place.")]
-    replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] = False
+    old_string: Old
+    new_string: New
+    replace_all: Everywhere = False
 
     @property
     def replacement(self) -> Replacement:
@@ -43,26 +42,24 @@ class Edit(TypedTool[EditArgs]):
         path = absolute(args.file_path, desk.cwd)
         data = await original_text(desk, path, creates=not args.old_string)
         before = unpacked(data or b"")
-        # In a thread: explaining why a text is not there can take a moment.
+        # In a thread: finding the places, or explaining why there is none, can take a moment.
         made = await asyncio.to_thread(replaced, before, args.replacement)
         if isinstance(made, str):
             return Failed(f"Edit: {path}: {made}")
         await save(desk, path, made.file.packed())
-        if made.old:
-            patch = hunks(before.body, made.old, made.new, made.starts)
-            count = len(made.starts)
-            places = "" if count == 1 else f" in {count} places; the first"
-            text = f"Changed {path}{places}:\n{patch[0].snippet()}"
+        if made.patch:
+            places = "" if made.count == 1 else f" in {made.count:,} places; the first"
+            text = f"Changed {path}{places}:\n{made.patch[0].snippet()}"
         else:
-            patch = []
-            text = f"Created {path} ({counted(len(lines_of(made.new)), 'line')})."
+            verb = "Created" if data is None else "Wrote"
+            text = f"{verb} {path} ({counted(len(lines_of(made.file.body)), 'line')})."
         about = {
             "oldString": args.old_string,
             "newString": args.new_string,
             "replaceAll": args.replace_all,
             "userModified": False,
         }
-        change = Change(path, None if data is None else before, made.file, patch)
+        change = Change(path, None if data is None else before, made.file, made.patch)
         return await changed(text, change, about, desk)
 
 

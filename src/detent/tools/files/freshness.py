@@ -1,9 +1,12 @@
 """Change only what was read, and only if it still is as it was read."""
 
 import errno
+import os
 
 from detent.ports import Desk
+from detent.tools.files.images import media_type
 from detent.tools.files.neighbours import about_folder, about_missing
+from detent.tools.files.pdf import is_pdf
 from detent.tools.files.texts import LIMIT, digest, is_binary
 
 
@@ -38,7 +41,12 @@ async def save(desk: Desk, path: str, data: bytes) -> None:
     if len(data) > LIMIT:
         raise Unfit(f"the file would have {len(data):,} bytes; the limit is {LIMIT:,}.")
     await desk.host.write(path, data)
-    desk.files.remember(path, digest(data))
+    remember(desk, path, data)
+
+
+def remember(desk: Desk, path: str, data: bytes) -> None:
+    """Under its real name: a file may have others, through links."""
+    desk.files.remember(os.path.realpath(path), digest(data))
 
 
 async def _content_of(desk: Desk, path: str) -> bytes:
@@ -52,7 +60,9 @@ async def _content_of(desk: Desk, path: str) -> bytes:
 
 def _objection(desk: Desk, path: str, data: bytes) -> str:
     """Empty when the session knows exactly this content. Time stamps play no part."""
-    known = desk.files.recall(path)
+    known = desk.files.recall(os.path.realpath(path))
+    if known is None and is_binary(data) and not media_type(data) and not is_pdf(data, path):
+        return f"{path} is a binary file. To put a text in its place, delete it with Bash first."
     if known is None and data:
         return f"{path} has not been read in this session. Read it first, then change it."
     if known is not None and known != digest(data):

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from detent.ports import Desk
-from detent.tools.base import TypedTool
+from detent.tools.base import Arguments, TypedTool
 from detent.tools.files.aftermath import Change, changed
 from detent.tools.files.freshness import Unfit, original_text, save
 from detent.tools.files.patches import comparison
@@ -20,7 +20,7 @@ from detent.types.effects import Effect, Writes
 from detent.types.outcomes import Outcome
 
 
-class MultiEditArgs(Struct, frozen=True):
+class MultiEditArgs(Arguments, frozen=True):
     file_path: Annotated[
         str, Meta(description="The file; absolute or relative to the working folder.")
     ]
@@ -42,8 +42,10 @@ class MultiEdit(TypedTool[MultiEditArgs]):
             with suppress(msgspec.DecodeError):
                 adapted["edits"] = edits = msgspec.json.decode(edits)
         if isinstance(edits, list):
-            edits = [super(MultiEdit, self).adapt(e) if isinstance(e, dict) else e for e in edits]
-            adapted["edits"] = edits
+            adapted["edits"] = [
+                self.renamed(edit, Replacement) if isinstance(edit, dict) else edit
+                for edit in edits
+            ]
         return adapted
 
     def effects(self, args: MultiEditArgs, cwd: str) -> tuple[Effect, ...]:

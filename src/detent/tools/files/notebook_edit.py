@@ -3,10 +3,10 @@
 import asyncio
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from detent.ports import Desk
-from detent.tools.base import TypedTool
+from detent.tools.base import Arguments, TypedTool
 from detent.tools.files.freshness import Unfit, original_text, save
 from detent.tools.files.notebook_changes import deleted, inserted, replaced
 from detent.tools.files.notebooks import Notebook, parsed
@@ -18,7 +18,7 @@ from detent.types.outcomes import Outcome, done
 LISTED = 50
 
 
-class NotebookEditArgs(Struct, frozen=True):
+class NotebookEditArgs(Arguments, frozen=True):
     notebook_path: Annotated[
         str, Meta(description="The .ipynb file; absolute or relative to the working folder.")
     ]
@@ -39,7 +39,12 @@ class NotebookEditArgs(Struct, frozen=True):
 class NotebookEdit(TypedTool[NotebookEditArgs]):
     name = "NotebookEdit"
     aliases = ("notebook_edit", "NotebookEditTool")
-    renames = (("path", "notebook_path"), ("file_path", "notebook_path"))
+    renames = (
+        ("path", "notebook_path"),
+        ("file_path", "notebook_path"),
+        ("filePath", "notebook_path"),
+        ("filename", "notebook_path"),
+    )
     args = NotebookEditArgs
 
     def adapt(self, given: dict[str, Any]) -> dict[str, Any]:

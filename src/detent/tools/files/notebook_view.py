@@ -6,7 +6,7 @@ from typing import Any
 
 from detent.tools.files.images import ENCODED_LIMIT, fault_of, media_type
 from detent.tools.files.notebooks import Cell, Notebook, joined, source_of
-from detent.tools.files.texts import counted, legible
+from detent.tools.files.texts import counted, legible, shortened
 from detent.tools.terminal import plain
 from detent.types.content import Image, Text
 from detent.types.outcomes import Done, Failed, Outcome
@@ -28,19 +28,20 @@ def viewed(path: str, notebook: Notebook, offset: int, limit: int, room: int) ->
         )
     album = _Album()
     parts: list[str] = []
+    about: list[Cell] = []
     for index in range(first - 1, min(total, first - 1 + limit)):
         pictures = len(album.images)
         part = _cell(notebook, index, album)
-        room -= len(part) + 2
-        if room < 0 and parts:
+        if len(part) + 2 > room and parts:
             del album.images[pictures:]
             break
-        parts.append(part)
+        parts.append(shortened(part, room))
+        about.append(_about(notebook, index, room))
+        room -= len(part) + 2
     last = first + len(parts) - 1
     head = f"{path}: a notebook in {legible(notebook.language)} with {counted(total, 'cell')}"
     if last < total:
         head += f", {first}-{last} shown; go on with offset={last + 1}"
-    about = [_about(notebook, index) for index in range(first - 1, last)]
     data = {"type": "notebook", "file": {"filePath": path, "totalCells": total, "cells": about}}
     return Done((Text("\n\n".join([f"[{head}.]", *parts])), *album.images), data)
 
@@ -79,7 +80,7 @@ def _cell(notebook: Notebook, index: int, album: _Album) -> str:
     outputs = cell.get("outputs")
     if isinstance(outputs, list) and outputs:
         shown = [_output(output, album) for output in outputs if isinstance(output, dict)]
-        parts += ["--- output", _shortened("\n".join(text.rstrip("\n") for text in shown))]
+        parts += ["--- output", _without_middle("\n".join(text.rstrip("\n") for text in shown))]
     return "\n".join(parts)
 
 
@@ -107,17 +108,17 @@ def _clean(value: Any) -> str:
     return plain(legible(joined(value)))
 
 
-def _shortened(text: str) -> str:
+def _without_middle(text: str) -> str:
     if len(text) <= OUTPUT:
         return text
     half = OUTPUT // 2
     return f"{text[:half]}\n[... {len(text) - OUTPUT:,} characters left out ...]\n{text[-half:]}"
 
 
-def _about(notebook: Notebook, index: int) -> Cell:
+def _about(notebook: Notebook, index: int, room: int) -> Cell:
     cell = notebook.cells[index]
     return {
         "cell_id": legible(notebook.id_of(index)),
         "cellType": legible(str(cell.get("cell_type"))),
-        "source": legible(source_of(cell)),
+        "source": shortened(legible(source_of(cell)), room),
     }

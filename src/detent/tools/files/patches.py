@@ -1,11 +1,13 @@
 """What a change did to a text, as hunks with a few lines around."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 
-from detent.tools.files.texts import legible, lines_of, numbered
+from detent.tools.files.swaps import Place, Swap
+from detent.tools.files.texts import excerpt, first_difference, legible, lines_of, numbered
 
 CONTEXT = 3
 MOST_HUNKS = 100
@@ -36,23 +38,31 @@ class Hunk(Struct, frozen=True):
 
     def snippet(self) -> str:
         """The new text, numbered as Read would number it."""
-        lines = [line[1:] for line in self.lines if line[0] != "-"]
+        lines = list(islice(self._excerpts(), SNIPPET + 1))
         more = "\n   ..." if len(lines) > SNIPPET else ""
         return numbered(lines[:SNIPPET], self.new_start) + more
 
+    def _excerpts(self) -> Iterator[str]:
+        """The new lines; of a long one the part where it changed."""
+        gone = (line[1:] for line in self.lines if line[0] == "-")
+        for line in self.lines:
+            if line[0] != "-":
+                at = first_difference(line[1:], next(gone, "")) if line[0] == "+" else 0
+                yield excerpt(line[1:].removesuffix("\r"), at)
 
-def hunks(body: str, old: str, new: str, starts: Sequence[int]) -> list[Hunk]:
+
+def hunks(body: str, swap: Swap, places: Sequence[Place]) -> list[Hunk]:
     """One hunk for each place, or for several whose surroundings touch.
 
     Made from the known places, not by comparing texts: that could take very long.
     """
     made: list[Hunk] = []
     line, seen, shift = 1, 0, 0
-    for left, right in _spans(body, len(old), starts)[:MOST_HUNKS]:
+    for left, right in _spans(body, places)[:MOST_HUNKS]:
         line += body.count("\n", seen, left)
         seen = left
         before = body[left:right].split("\n")
-        after = body[left:right].replace(old, new).split("\n")
+        after = swap.applied(body, left, right).split("\n")
         if before[-1] == after[-1] == "" and right == len(body):
             del before[-1], after[-1]  # what follows the last newline is not a line
         made.append(Hunk(line, len(before), line + shift, len(after), _marked(before, after)))
@@ -99,11 +109,15 @@ def _hunk(old: tuple[int, int], new: tuple[int, int], lines: tuple[str, ...]) ->
     return Hunk(left + (right > left), right - left, start + (end > start), end - start, lines)
 
 
-def _spans(body: str, length: int, starts: Sequence[int]) -> list[tuple[int, int]]:
+def _spans(body: str, places: Sequence[Place]) -> list[Place]:
     """Whole lines around each place; spans that touch become one."""
-    spans: list[tuple[int, int]] = []
-    for start in starts:
-        left, right = body.rfind("\n", 0, start) + 1, _line_end(body, start + length)
+    spans: list[Place] = []
+    line_end = -1
+    for start, end in places:
+        if end <= line_end:
+            continue  # in the line of the one before: it may be long and hold many
+        left, right = body.rfind("\n", 0, start) + 1, _line_end(body, end)
+        line_end = right
         for _ in range(CONTEXT):
             left = body.rfind("\n", 0, left - 1) + 1 if left else 0
             right = _line_end(body, right + 1)

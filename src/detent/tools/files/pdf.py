@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from detent.tools.files.texts import counted, legible
+from detent.tools.files.texts import counted, legible, shortened
 from detent.types.outcomes import Failed, Outcome, done
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ class Unreadable(Exception):
     """Why there is no text to be had, in words for the model."""
 
 
-def is_pdf(data: bytes) -> bool:
-    return b"%PDF-" in data[:1024]
+def is_pdf(data: bytes, path: str) -> bool:
+    """Some writers put something before the mark; but a text may just speak of it."""
+    return b"%PDF-" in data[: 1024 if path.lower().endswith(".pdf") else 5]
 
 
 def page_range(pages: str) -> tuple[int, int] | None:
@@ -158,10 +159,10 @@ def _pages(reader: "PdfReader", span: tuple[int, int], room: int, deadline: floa
             if not texts:
                 raise
             break
-        room -= len(text) + 20
-        if room < 0 and texts:
+        if len(text) + 20 > room and texts:
             break
-        texts.append(text)
+        texts.append(shortened(text, room))
+        room -= len(text) + 20
     return Extract(total, first, last, tuple(texts))
 
 

@@ -5,18 +5,18 @@ import errno
 from base64 import b64encode
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from detent.ports import Desk
-from detent.tools.base import TypedTool
+from detent.tools.base import ROOM, Arguments, TypedTool
 from detent.tools.files import pdf
+from detent.tools.files.freshness import remember
 from detent.tools.files.images import fault_of, media_type
 from detent.tools.files.neighbours import about_folder, about_missing
 from detent.tools.files.texts import (
     LIMIT,
     TextFile,
     counted,
-    digest,
     is_binary,
     legible,
     lines_of,
@@ -30,10 +30,9 @@ from detent.types.outcomes import Done, Failed, Outcome, done
 
 LINES = 2_000
 WIDTH = 2_000
-ROOM = 28_000
 
 
-class ReadArgs(Struct, frozen=True):
+class ReadArgs(Arguments, frozen=True):
     file_path: Annotated[
         str, Meta(description="The file; absolute or relative to the working folder.")
     ]
@@ -53,8 +52,8 @@ class Read(TypedTool[ReadArgs]):
 
     def adapt(self, given: dict[str, Any]) -> dict[str, Any]:
         adapted = super().adapt(given)
-        start, end = adapted.get("offset", 1), adapted.pop("end_line", None)
-        if isinstance(start, int) and isinstance(end, int) and "limit" not in adapted:
+        start, end = _number(adapted.get("offset", 1)), _number(adapted.pop("end_line", None))
+        if start is not None and end is not None and "limit" not in adapted:
             adapted["limit"] = max(1, end - max(start, 1) + 1)
         if isinstance(adapted.get("pages"), int):
             adapted["pages"] = str(adapted["pages"])
@@ -77,19 +76,28 @@ class Read(TypedTool[ReadArgs]):
             if error.errno != errno.EFBIG:
                 raise
             return Failed(_too_big(path, facts.size, limit))
-        if pdf.is_pdf(data):
+        if pdf.is_pdf(data, path):
+            remember(desk, path, data)
             return await pdf.read_pdf(path, data, args.pages, ROOM)
         if args.pages:
             return Failed(f"Read: {path} is no PDF; leave out `pages`, use offset and limit.")
         if kind := media_type(data):
+            remember(desk, path, data)
             return _picture(path, data, kind)
         if is_binary(data):
             return Failed(_binary(path, data))
-        desk.files.remember(path, digest(data))
+        remember(desk, path, data)
         return await _legible_file(path, unpacked(data), args)
 
 
 TOOL = Read
+
+
+def _number(value: Any) -> int | None:
+    """Some models write numbers as text."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value if isinstance(value, int) else None
 
 
 async def _legible_file(path: str, file: TextFile, args: ReadArgs) -> Outcome:

@@ -1,29 +1,38 @@
 """One exact replacement in a text, or why it cannot be made."""
 
+from itertools import islice
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from detent.tools.files.nearest import explain_missing
+from detent.tools.files.patches import Hunk, hunks
+from detent.tools.files.swaps import Place, swap_for
 from detent.tools.files.texts import TextFile, legible, lines_of, unpacked
 
 CANDIDATES = 10
 WIDTH = 200
+MOST_PLACES = 10_000
+"""That a patch is made of; there may be millions."""
+
+Old = Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
+New = Annotated[str, Meta(description="The text to put in its place.")]
+Everywhere = Annotated[bool, Meta(description="Replace every occurrence.")]
 
 
 class Replacement(Struct, frozen=True):
-    old_string: Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
-    new_string: Annotated[str, Meta(description="The text to put in its place.")]
-    replace_all: Annotated[bool, Meta(description="Replace every occurrence.")] = False
+    old_string: Old
+    new_string: New
+    replace_all: Everywhere = False
 
 
 class Replaced(Struct, frozen=True):
-    """The file afterwards, and what was replaced where in the body before."""
+    """The file afterwards, and what was replaced in the body before."""
 
     file: TextFile
-    old: str
-    new: str
-    starts: tuple[int, ...]
+    count: int
+    patch: list[Hunk]
+    """Empty for an empty file that was filled."""
 
 
 def replaced(file: TextFile, edit: Replacement) -> Replaced | str:
@@ -33,13 +42,15 @@ def replaced(file: TextFile, edit: Replacement) -> Replaced | str:
         return "old_string and new_string are the same; nothing would change."
     if not edit.old_string:
         return _filled(file, edit.new_string)
-    old, new = _in_style_of(body, edit)
-    starts = _places(body, old)
-    if not starts:
-        return f"old_string is not in the file. {explain_missing(body, old)}"
-    if len(starts) > 1 and not edit.replace_all:
-        return _ambiguous(body, starts)
-    return Replaced(_with_body(file, body.replace(old, new)), old, new, tuple(starts))
+    swap = swap_for(body, edit.old_string, edit.new_string)
+    places = list(islice(swap.places(body), MOST_PLACES))
+    if not places:
+        return f"old_string is not in the file. {explain_missing(body, swap.old)}"
+    count = len(places) if len(places) < MOST_PLACES else swap.count(body)
+    if count > 1 and not edit.replace_all:
+        return _ambiguous(body, count, places[:CANDIDATES])
+    after = _with_body(file, swap.applied(body, 0, len(body)))
+    return Replaced(after, count, hunks(body, swap, places))
 
 
 def _filled(file: TextFile, content: str) -> Replaced | str:
@@ -48,7 +59,7 @@ def _filled(file: TextFile, content: str) -> Replaced | str:
             "old_string is empty, but the file is not. Give the text to replace, or use Write to "
             "replace the whole file."
         )
-    return Replaced(_with_body(file, content), "", content, (0,))
+    return Replaced(_with_body(file, content), 1, [])
 
 
 def _with_body(file: TextFile, body: str) -> TextFile:
@@ -57,38 +68,19 @@ def _with_body(file: TextFile, body: str) -> TextFile:
     return unpacked(TextFile(body, file.bom, file.crlf, file.encoding).packed())
 
 
-def _in_style_of(body: str, edit: Replacement) -> tuple[str, str]:
-    """The strings with the line ends of the body: plain ones, unless the file mixes both kinds."""
-    old = edit.old_string.replace("\r\n", "\n")
-    new = edit.new_string.replace("\r\n", "\n")
-    if "\r\n" not in body:
-        return old, new
-    if edit.old_string in body:
-        return edit.old_string, edit.new_string
-    return old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
-
-
-def _places(body: str, old: str) -> list[int]:
-    places, at = [], body.find(old)
-    while at >= 0:
-        places.append(at)
-        at = body.find(old, at + len(old))
-    return places
-
-
-def _ambiguous(body: str, starts: list[int]) -> str:
-    which = f"the first {CANDIDATES} begin" if len(starts) > CANDIDATES else "each begins"
+def _ambiguous(body: str, count: int, first: list[Place]) -> str:
+    which = f"the first {CANDIDATES} begin" if count > CANDIDATES else "each begins"
     return (
-        f"old_string occurs {len(starts)} times. Add surrounding lines to make it unique, or set "
-        f"replace_all. Where {which} is marked `>`:\n{_candidates(body, starts[:CANDIDATES])}"
+        f"old_string occurs {count} times. Add surrounding lines to make it unique, or set "
+        f"replace_all. Where {which} is marked `>`:\n{_candidates(body, first)}"
     )
 
 
-def _candidates(body: str, starts: list[int]) -> str:
+def _candidates(body: str, places: list[Place]) -> str:
     """The lines where each begins, with a line on both sides."""
     lines = lines_of(body)
     marked, at, line = set(), 0, 0
-    for start in starts:
+    for start, _ in places:
         line += body.count("\n", at, start)
         at = start
         marked.add(line)

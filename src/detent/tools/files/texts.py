@@ -6,6 +6,8 @@ from hashlib import sha256
 from msgspec import Struct
 
 LIMIT = 10 * 1024 * 1024
+SHOWN_WIDTH = 300
+"""Characters of a line where only its surroundings are of interest."""
 BOM = "\ufeff"
 _SNIFFED = 8_192
 _LONE = re.compile("[\ud800-\udfff]")
@@ -81,6 +83,35 @@ def lines_of(body: str) -> list[str]:
 def counted(number: int, noun: str) -> str:
     """`1 line`, `2,000 lines`"""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    return f"{text[:room]}\n[cut: {len(text) - room:,} more characters]"
+
+
+def excerpt(line: str, at: int = 0) -> str:
+    """A line as far as it is shown, with the place `at` in it in sight."""
+    if len(line) <= SHOWN_WIDTH:
+        return line
+    start = max(0, min(at - SHOWN_WIDTH // 3, len(line) - SHOWN_WIDTH))
+    end = start + SHOWN_WIDTH
+    return f"{'[...]' if start else ''}{line[start:end]}{'[...]' if end < len(line) else ''}"
+
+
+def first_difference(one: str, other: str) -> int:
+    length = min(len(one), len(other))
+    if one[:length] == other[:length]:
+        return length
+    low, high = 0, length  # they are alike up to `low`, and not up to `high`
+    while high - low > 1:
+        middle = (low + high) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def numbered(lines: list[str], start: int) -> str:

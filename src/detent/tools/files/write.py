@@ -3,10 +3,10 @@
 import asyncio
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from detent.ports import Desk
-from detent.tools.base import TypedTool
+from detent.tools.base import Arguments, TypedTool
 from detent.tools.files.aftermath import ECHOED, Change, changed
 from detent.tools.files.freshness import original, save
 from detent.tools.files.patches import Hunk, comparison
@@ -16,7 +16,7 @@ from detent.types.effects import Effect, Writes
 from detent.types.outcomes import Outcome
 
 
-class WriteArgs(Struct, frozen=True):
+class WriteArgs(Arguments, frozen=True):
     file_path: Annotated[
         str, Meta(description="The file; absolute or relative to the working folder.")
     ]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from detent.tools.language.answers import fault_line, message_of, severity_of
+from detent.tools.language.answers import fault_line, message_of, more, severity_of
 from detent.tools.language.messages import WARNING, Diagnostic
 
 MOST_SHOWN = 10
@@ -32,9 +32,8 @@ def added(
 def told(path: str, new: list[Diagnostic], lines: list[str], encoding: str) -> str:
     if not new:
         return ""
-    shown = [f"  {fault_line(fault, lines, encoding)}" for fault in new[:MOST_SHOWN]]
-    more = [f"  [{len(new) - MOST_SHOWN} more]"] if len(new) > MOST_SHOWN else []
-    return "\n".join([f"New diagnostics in {path}:", *shown, *more])
+    shown = [fault_line(fault, lines, encoding) for fault in new[:MOST_SHOWN]]
+    return "\n  ".join([f"New diagnostics in {path}:", *shown, *more(len(new), MOST_SHOWN)])
 
 
 def _key(fault: Diagnostic, lines: list[str]) -> Key:

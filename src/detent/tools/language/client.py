@@ -31,6 +31,10 @@ INITIALIZING = 20.0
 FAREWELL = 1.0
 SETTLING = 0.2
 """Servers publish in parts: syntax first, then what it means. So long must it be quiet."""
+SETTLING_UNSURE = 1.0
+"""And so long where it does not say which text it means: its last words on the text before would
+be taken for the first ones on the next, and old faults for new."""
+MOST_SILENCES = 2
 PAUSE = 0.2
 MOST_OPEN = 40
 
@@ -66,6 +70,11 @@ class Client:
         self._stirred = 0
         """How often it has told of its work."""
         self._changed = asyncio.Event()
+        self._names_versions = True
+        self._silences = 0
+        """How often in a row we have waited for its faults in vain."""
+        self._was_busy = False
+        """When we did so last: then it may yet speak when it is done."""
 
     @property
     def trouble(self) -> str:
@@ -75,6 +84,11 @@ class Client:
     def is_busy(self) -> bool:
         """Still reading the project: what it does not find may yet turn up."""
         return bool(self._works) or not self._quiescent
+
+    @property
+    def is_silent(self) -> bool:
+        """Not worth a wait, until it speaks again."""
+        return self._silences >= MOST_SILENCES
 
     async def start(self, host: Host, cwd: str) -> None:
         """Raises OSError, Gone, Refusal or TimeoutError; then nothing is left running."""
@@ -107,6 +121,7 @@ class Client:
                     raise
                 await asyncio.sleep(PAUSE)
                 continue
+            self._silences = 0
             is_sure = not self.is_busy and stirred == self._stirred
             if answer or is_sure or left < PAUSE:
                 return answer
@@ -153,6 +168,18 @@ class Client:
 
     async def faults(self, path: str, document: Document, seconds: float) -> tuple[Diagnostic, ...]:
         """What is wrong in a document that was shown. Raises TimeoutError when it takes longer."""
+        try:
+            found = await self._faults(path, document, seconds)
+        except (TimeoutError, asyncio.CancelledError):
+            self._silences += 1
+            self._was_busy = self.is_busy
+            raise
+        self._silences = 0
+        return found
+
+    async def _faults(
+        self, path: str, document: Document, seconds: float
+    ) -> tuple[Diagnostic, ...]:
         async with asyncio.timeout(seconds):
             if not self.abilities.diagnostic_provider:
                 return await self._published(document)
@@ -176,7 +203,8 @@ class Client:
         """Whether more is published before it has been quiet for a while."""
         document.published.clear()
         try:
-            async with asyncio.timeout(SETTLING):
+            quiet = SETTLING if self._names_versions else SETTLING_UNSURE
+            async with asyncio.timeout(quiet):
                 await document.published.wait()
         except TimeoutError:
             return False
@@ -204,6 +232,8 @@ class Client:
             pass  # Not as agreed: as good as not said.
 
     def _take_faults(self, published: Published) -> None:
+        self._silences = 0
+        self._names_versions = published.version is not None
         document = self.documents.get(path_of(published.uri))
         if document is None or published.version not in (None, document.version):
             return
@@ -217,6 +247,8 @@ class Client:
     def _stir(self) -> None:
         self._stirred += 1
         self._changed.set()
+        if self._was_busy and not self.is_busy:
+            self._silences, self._was_busy = 0, False
 
     def _take_progress(self, progress: Progress) -> None:
         match progress.value.get("kind"):

@@ -15,8 +15,8 @@ MOST_SAMPLED = 5_000
 
 
 class LanguageServers:
-    """`cwd` is the working folder of the moment, `holds` says whether a path is in the workspace;
-    for the others see `Choice`."""
+    """`cwd` is the working folder of the moment, `holds` says whether a path is in the workspace,
+    `reads_freely` whether Read would open it unasked; for the others see `Choice`."""
 
     def __init__(
         self,
@@ -24,17 +24,19 @@ class LanguageServers:
         *,
         cwd: Callable[[], str],
         holds: Callable[[str], bool],
+        reads_freely: Callable[[str], bool],
         chosen: Mapping[str, tuple[str, ...]] | None,
         trusted: bool,
     ) -> None:
         self._host, self._cwd, self._holds, self._trusted = host, cwd, holds, trusted
+        self._reads_freely = reads_freely
         self._choice = Choice(host.which, chosen, trusted=trusted, holds=holds)
 
     @cached_property
     def _work(self) -> "Work":
         from detent.tools.language.work import Work
 
-        return Work(self._host, self._cwd, self._holds, trusted=self._trusted)
+        return Work(self._host, self._cwd, self._holds, self._reads_freely, trusted=self._trusted)
 
     async def look(self, action: str, path: str, line: int, character: int, query: str) -> str:
         if action == "symbols" and query:

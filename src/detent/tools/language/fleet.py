@@ -20,6 +20,8 @@ class _Berth:
         self.starting: asyncio.Task[Client | Gone | LookupError] | None = None
         self.client: Client | None = None
         self.trouble = ""
+        self.is_slow = False
+        """Somebody has waited for its start in vain."""
 
 
 class Fleet:
@@ -27,9 +29,10 @@ class Fleet:
         self._host, self._trusted = host, trusted
         self._berths: dict[tuple[str, str], _Berth] = {}
 
-    async def client(self, found: Found, root: str) -> Client:
+    async def client(self, found: Found, root: str, *, in_haste: bool = False) -> Client:
         """Raises Gone when it could not be started but may be tried again, else LookupError.
-        Cancelling leaves it starting."""
+        Cancelling leaves it starting. Who is in haste does not wait for one known to be slow, but
+        gets a TimeoutError."""
         berth = self._berths.setdefault((root, found.language), _Berth())
         if berth.client is not None and berth.client.trouble:
             berth.trouble, berth.client, berth.starting = berth.client.trouble, None, None
@@ -42,7 +45,13 @@ class Fleet:
             berth.starts += 1
             berth.starting = asyncio.create_task(self._start(berth, found, root))
         starting = berth.starting
-        started = await asyncio.shield(starting)
+        if in_haste and berth.is_slow and not starting.done():
+            raise TimeoutError
+        try:
+            started = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            berth.is_slow = True
+            raise
         if isinstance(started, Client):
             return started
         if berth.starting is starting:

@@ -57,8 +57,9 @@ class Lsp(TypedTool[LspArgs]):
         return adapted
 
     def effects(self, args: LspArgs, cwd: str) -> tuple[Effect, ...]:
+        path = absolute(args.path, cwd)
         searches_all = args.action == "symbols" and args.query
-        return (Reads(cwd if searches_all else absolute(args.path, cwd)),)
+        return (Reads(path), Reads(cwd)) if searches_all and path != cwd else (Reads(path),)
 
     async def act(self, args: LspArgs, desk: Desk) -> Outcome:
         path = absolute(args.path, desk.cwd)

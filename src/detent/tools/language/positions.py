@@ -48,8 +48,9 @@ def spot(lines: list[str], line: int, character: int, query: str) -> tuple[int, 
 
     Raises LookupError with what to send instead.
     """
-    if line > len(lines):
-        raise LookupError(f"the file has only {len(lines)} lines; there is no line {line}")
+    count = len(lines) - (lines[-1] == "")  # what follows the last line end is no line
+    if line > count:
+        raise LookupError(f"the file has only {count} lines; there is no line {line}")
     if query:
         return _named(lines, line, character, query)
     if line and character:

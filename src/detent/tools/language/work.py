@@ -1,6 +1,7 @@
 """Servers at work: questions about code, and what an edit has made wrong."""
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Callable
 
@@ -20,6 +21,8 @@ AFTER_AN_EDIT = 5.0
 BASELINE = 3.0
 NEWS = 2.0
 """Seconds that an edit may wait: in all, for the faults from before, for those from after."""
+BRIEF = 0.1
+"""For a server that has let us wait in vain."""
 
 
 class _Debt(Struct):
@@ -31,9 +34,15 @@ class _Debt(Struct):
 
 class Work:
     def __init__(
-        self, host: Host, cwd: Callable[[], str], holds: Callable[[str], bool], *, trusted: bool
+        self,
+        host: Host,
+        cwd: Callable[[], str],
+        holds: Callable[[str], bool],
+        reads_freely: Callable[[str], bool],
+        *,
+        trusted: bool,
     ) -> None:
-        self._host, self._cwd, self._holds = host, cwd, holds
+        self._host, self._cwd, self._holds, self._reads_freely = host, cwd, holds, reads_freely
         self._fleet = Fleet(host, trusted=trusted)
         self._debts: dict[str, _Debt] = {}
 
@@ -71,24 +80,25 @@ class Work:
 
     async def _news(self, found: Found, path: str, before: str, after: str) -> str:
         debt = self._debts.setdefault(path, _Debt(before, None if before else Counter()))
-        client = await self._client(found, path)
+        client = await self._client(found, path, in_haste=True)
         try:
             if debt.known is None:
                 old = client.show(path, debt.text, found.language_id)
-                debt.known = keys(await client.faults(path, old, BASELINE), old.lines)
+                wait = BRIEF if client.is_silent else BASELINE
+                debt.known = keys(await client.faults(path, old, wait), old.lines)
         finally:
             # Whatever comes of it, from here on the server knows the file as it is.
             new = client.show(path, after, found.language_id)
             client.saved(path, CHANGED if before else CREATED)
-        faults = await client.faults(path, new, NEWS)
+        faults = await client.faults(path, new, BRIEF if client.is_silent else NEWS)
         del self._debts[path]
         fresh = added(debt.known, faults, new.lines)
         encoding = client.abilities.position_encoding
         return told(shown(path, self._cwd()), fresh, new.lines, encoding)
 
-    async def _client(self, found: Found, path: str) -> Client:
+    async def _client(self, found: Found, path: str, *, in_haste: bool = False) -> Client:
         root = await root_of(path, self._cwd(), self._holds, self._host)
-        return await self._fleet.client(found, root)
+        return await self._fleet.client(found, root, in_haste=in_haste)
 
     async def _subject(self, found: Found, path: str) -> Subject:
         client = await self._client(found, path)
@@ -118,10 +128,10 @@ class Work:
         return document
 
     async def _lines(self, path: str) -> list[str]:
-        """Only from the workspace: an answer must not be a way to read other files."""
-        if not self._holds(path):
-            return []
+        """An answer must not be a way to read what Read may not open."""
         try:
+            if not os.path.isabs(path) or not self._reads_freely(path):
+                return []
             return unpacked(await self._host.read(path, LIMIT)).body.split("\n")
-        except OSError:
+        except (OSError, ValueError):  # a server may name what cannot even be a path
             return []

@@ -4,6 +4,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from detent.tools.base import UNADVERTISED, Arguments
+from detent.tools.search.line_ends import holds_line_end
+
 LINE_WIDTH = 500
 PAGE = 200
 
@@ -11,7 +14,7 @@ Mode = Literal["files_with_matches", "content", "count"]
 Around = Annotated[int, Meta(ge=0)]
 
 
-class GrepArgs(Struct, frozen=True):
+class GrepArgs(Arguments, frozen=True):
     pattern: Annotated[str, Meta(description="A regular expression.")]
     path: Annotated[
         str, Meta(description="File or folder to search; the working folder unless given.")
@@ -30,7 +33,7 @@ class GrepArgs(Struct, frozen=True):
     both: Annotated[Around, Meta(description="Lines to show on both sides.")] = field(
         default=0, name="-C"
     )
-    context: Annotated[Around, Meta(description="Same as -C.")] = 0
+    context: Annotated[Around, UNADVERTISED] = 0
     numbers: Annotated[bool, Meta(description="Line numbers; on unless false.")] = field(
         default=True, name="-n"
     )
@@ -45,6 +48,11 @@ class GrepArgs(Struct, frozen=True):
     multiline: Annotated[
         bool, Meta(description="Let a match span lines, and `.` match newlines.")
     ] = False
+
+    @property
+    def spans_lines(self) -> bool:
+        """A pattern with a line end in it can only be meant so."""
+        return self.multiline or holds_line_end(self.pattern)
 
     @property
     def margins(self) -> tuple[int, int]:
@@ -68,3 +76,5 @@ class Findings(Struct, frozen=True):
     """The search could not be done; told to the model."""
     note: str = ""
     """What is incomplete about it."""
+    binary: str = ""
+    """A file that matches but has no lines to show."""

@@ -8,11 +8,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from detent.ports import Desk, FileFacts
-from detent.tools.base import TypedTool
+from detent.tools.base import Arguments, TypedTool
 from detent.tools.files.neighbours import about_missing
 from detent.tools.files.texts import legible
 from detent.tools.paths import absolute, shown
-from detent.tools.search.patterns import matcher, split_literal
+from detent.tools.search.patterns import MAGIC, matcher, split_literal
 from detent.types.effects import Effect, Reads
 from detent.types.outcomes import Failed, Outcome, done
 
@@ -20,7 +20,7 @@ MOST = 100
 SECONDS = 20.0
 
 
-class GlobArgs(Struct, frozen=True):
+class GlobArgs(Arguments, frozen=True):
     pattern: Annotated[str, Meta(description="The pattern, such as `**/*.py`.")]
     path: Annotated[str, Meta(description="Where to search; the working folder unless given.")] = ""
 
@@ -34,6 +34,8 @@ class Glob(TypedTool[GlobArgs]):
         return (Reads(_target(args, cwd)[0]),)
 
     async def act(self, args: GlobArgs, desk: Desk) -> Outcome:
+        if fault := _fault(args.pattern):
+            return Failed(f"Glob: {fault}")
         root, pattern = _target(args, desk.cwd)
         facts = await desk.host.facts(root)
         if facts is None:
@@ -47,6 +49,20 @@ class Glob(TypedTool[GlobArgs]):
 
 
 TOOL = Glob
+
+
+def _fault(pattern: str) -> str:
+    if not pattern.strip():
+        return "the pattern is empty. Send one such as `**/*.py`; `*` names all files below."
+    if pattern.endswith("/"):
+        return (
+            f"{pattern} is a folder. Send `{pattern}*` for its files, `{pattern}**` for all below."
+        )
+    try:
+        matcher(pattern)
+    except ValueError as error:
+        return f"{error}."
+    return ""
 
 
 def _target(args: GlobArgs, cwd: str) -> tuple[str, str]:
@@ -63,6 +79,8 @@ class Found(Struct):
 
     newest: list[FileFacts]
     total: int = 0
+    folder: str = ""
+    """One that matches."""
     is_late: bool = False
     """The time was up before all folders were seen."""
 
@@ -79,9 +97,14 @@ class Found(Struct):
 async def _found(desk: Desk, root: str, pattern: str, deadline: float) -> Found:
     matches, skip = matcher(pattern).fullmatch, len(root.rstrip("/")) + 1
     now, found = asyncio.get_running_loop().time, Found([])
-    async for facts in desk.host.walk(root):
-        if not facts.is_dir and matches(facts.path[skip:]):
-            found.put(facts)
+    # A folder that is not entered unasked is asked for by its name.
+    named = [part for part in pattern.split("/") if not MAGIC.intersection(part)]
+    async for facts in desk.host.walk(root, named):
+        if matches(facts.path[skip:]):
+            if facts.is_dir:
+                found.folder = facts.path
+            else:
+                found.put(facts)
         if now() > deadline:
             found.is_late = True
             break
@@ -98,9 +121,19 @@ def _outcome(pattern: str, root: str, found: Found, cwd: str, ms: int) -> Outcom
         "truncated": more > 0 or found.is_late,
         "durationMs": ms,
     }
-    lines = [shown(path, cwd) for path in paths] or [f"No file matches {pattern} in {root}."]
+    lines = [shown(path, cwd) for path in paths] or [_nothing(pattern, root, found.folder, cwd)]
     if more:
         lines.append(f"[{more:,} more, changed longer ago; a narrower pattern or path shows them]")
     if found.is_late:
         lines.append(f"[stopped after {SECONDS:g} s; there may be more. Give a narrower path]")
     return done("\n".join(lines), data)
+
+
+def _nothing(pattern: str, root: str, folder: str, cwd: str) -> str:
+    said = f"No file matches {pattern} in {root}."
+    if folder:
+        name = legible(shown(folder, cwd))
+        return f"{said} {name} is a folder: send `{name}/**` for the files below it."
+    if "[" in pattern and "]" not in pattern:
+        return f"{said} A `[` without `]` stands for itself."
+    return said

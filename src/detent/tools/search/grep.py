@@ -1,20 +1,17 @@
 """Grep: a regular expression in file contents."""
 
+import asyncio
 from typing import Any
 
 from detent.ports import Desk
-from detent.tools.base import TypedTool
+from detent.tools.base import ROOM, TypedTool
 from detent.tools.files.neighbours import about_missing
 from detent.tools.files.texts import counted, legible
-from detent.tools.paths import absolute, shown
-from detent.tools.search import ripgrep
-from detent.tools.search import walking as search
+from detent.tools.paths import absolute
+from detent.tools.search import ripgrep, walking
 from detent.tools.search.findings import Findings, GrepArgs, Row
 from detent.types.effects import Effect, Reads
 from detent.types.outcomes import Failed, Outcome, done
-
-ROOM = 28_000
-"""Characters of one answer."""
 
 
 class Grep(TypedTool[GrepArgs]):
@@ -31,17 +28,19 @@ class Grep(TypedTool[GrepArgs]):
         root = absolute(args.path or ".", desk.cwd)
         if "\0" in args.pattern + args.glob + args.type:
             return Failed("Grep: an argument cannot contain a NUL character; write it as \\x00.")
-        if await desk.host.facts(root) is None:
+        where = await desk.host.facts(root)
+        if where is None:
             return Failed(f"Grep: {await about_missing(desk.host, root, desk.cwd)}")
-        where = "." if root == desk.cwd else shown(root, desk.cwd)
+        if where.is_special:
+            return Failed(f"Grep: {root} is neither a file nor a folder; it cannot be searched.")
         program = desk.host.which("rg")
         if program is None:
-            found = await search.search(args, where, desk)
+            found = await walking.search(args, where, desk)
         else:
             found = await ripgrep.search(program, args, where, desk)
         if found.fault:
             return Failed(f"Grep: {found.fault}")
-        return _outcome(found, args, desk.cwd)
+        return await asyncio.to_thread(_outcome, found, args, desk.cwd)
 
 
 TOOL = Grep
@@ -64,7 +63,9 @@ def _outcome(found: Findings, args: GrepArgs, cwd: str) -> Outcome:
         data["appliedLimit"] = len(shown_rows)
     if args.offset:
         data["appliedOffset"] = args.offset
-    if not found.rows:
+    if found.binary:
+        lines.append(f"{legible(found.binary)} is binary and matches.")
+    elif not found.rows:
         lines = [f"No matches for {args.pattern}."]
     elif args.output_mode == "count":
         total = counted(data["numMatches"], "occurrence")
@@ -117,6 +118,8 @@ def _notes(found: Findings, args: GrepArgs, taken: int) -> list[str]:
         notes.append(f"[offset {args.offset} is past the end: there are {total:,}]")
     elif end < total:
         notes.append(f"[{args.offset + 1}-{end} of {total:,} shown; go on with offset={end}]")
+    if args.spans_lines and not args.multiline:
+        notes.append("[the pattern holds a line end: searched across lines]")
     if found.note:
         notes.append(f"[{found.note}]")
     return notes

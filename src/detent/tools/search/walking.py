@@ -2,14 +2,16 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
-from detent.ports import Desk
+from msgspec import Struct
+
+from detent.ports import Desk, FileFacts
 from detent.tools.files.texts import is_binary, lines_of
-from detent.tools.paths import absolute, shown
-from detent.tools.search.excludes import excludes, is_excluded
+from detent.tools.paths import shown
+from detent.tools.search.excludes import excluder, excludes
 from detent.tools.search.findings import LINE_WIDTH, Findings, GrepArgs, Row
-from detent.tools.search.patterns import matcher
+from detent.tools.search.globs import chooser, globs_of
 
 LARGEST = 2 * 1024 * 1024
 MOST_FILES = 20_000
@@ -35,59 +37,78 @@ TYPES = {
 }
 
 
-async def search(args: GrepArgs, where: str, desk: Desk) -> Findings:
+class _Text(Struct, frozen=True):
+    content: str
+    is_binary: bool = False
+
+
+async def search(args: GrepArgs, where: FileFacts, desk: Desk) -> Findings:
     if args.type and args.type not in TYPES:
         return Findings(fault=f"unknown type {args.type}; known: {', '.join(TYPES)}. Or use glob.")
     try:
         regex = re.compile(args.pattern, _flags(args))
+        is_wanted = chooser(globs_of(args.glob))
     except re.error as error:
         return Findings(fault=f"the pattern is not valid: {error}")
+    except ValueError as error:
+        return Findings(fault=f"glob: {error}")
+    if not where.is_dir:
+        return await _in_file(regex, args, where.path, desk)
     rows: list[Row] = []
     files = 0
-    async for path in _candidates(args, absolute(where, desk.cwd), desk):
+    async for path in _candidates(args, is_wanted, where.path, desk):
         files += 1
         if files > MOST_FILES or len(rows) > MOST_ROWS:
             return Findings(tuple(rows), note=f"stopped after {files - 1:,} files")
         text = await _text(desk, path)
-        # In a thread: some patterns take very long on some texts, and the loop must not stand.
-        rows += await asyncio.to_thread(_rows, regex, text, shown(path, desk.cwd), args)
+        if not text.is_binary:
+            # In a thread: some patterns take very long on some texts, and the loop must not stand.
+            name = shown(path, desk.cwd)
+            rows += await asyncio.to_thread(_rows, regex, text.content, name, args)
+    return Findings(tuple(rows))
+
+
+async def _in_file(regex: "re.Pattern[str]", args: GrepArgs, path: str, desk: Desk) -> Findings:
+    text, name = await _text(desk, path), shown(path, desk.cwd)
+    rows = await asyncio.to_thread(_rows, regex, text.content, name, args)
+    if text.is_binary and rows and args.output_mode == "content":
+        return Findings(binary=name)
     return Findings(tuple(rows))
 
 
 def _flags(args: GrepArgs) -> re.RegexFlag:
-    case = re.IGNORECASE if args.ignore_case else re.NOFLAG
-    return case | (re.DOTALL | re.MULTILINE if args.multiline else re.NOFLAG)
+    flags = re.IGNORECASE if args.ignore_case else re.NOFLAG
+    flags |= re.MULTILINE if args.spans_lines else re.NOFLAG
+    return flags | (re.DOTALL if args.multiline else re.NOFLAG)
 
 
-async def _candidates(args: GrepArgs, root: str, desk: Desk) -> AsyncIterator[str]:
-    facts = await desk.host.facts(root)
-    if facts is not None and not facts.is_dir:
-        yield root
-        return
-    pattern = args.glob if "/" in args.glob else f"**/{args.glob or '*'}"
-    wanted = matcher(pattern.removeprefix("/")).fullmatch
+async def _candidates(
+    args: GrepArgs, is_wanted: Callable[[str], bool], root: str, desk: Desk
+) -> AsyncIterator[str]:
     endings = tuple(f".{ending}" for ending in TYPES.get(args.type, "").split())
     skip = len(root.rstrip("/")) + 1
-    hidden = excludes(desk)
+    is_excluded = excluder(excludes(desk), root)
     found = [
         facts.path
         async for facts in desk.host.walk(root)
-        if not facts.is_dir
+        # A link is another name for what is found under its own, or lies elsewhere.
+        if not (facts.is_dir or facts.is_link or facts.is_special)
         and facts.size <= LARGEST
-        and wanted(facts.path[skip:])
+        and is_wanted(facts.path[skip:])
         and (not endings or facts.path.endswith(endings))
-        and not is_excluded(facts.path, hidden)
+        and not is_excluded(facts.path)
     ]
     for path in sorted(found):
         yield path
 
 
-async def _text(desk: Desk, path: str) -> str:
+async def _text(desk: Desk, path: str) -> _Text:
     try:
         data = await desk.host.read(path, LARGEST)
     except OSError:  # unreadable, or gone since
-        return ""
-    return "" if is_binary(data) else data.decode("utf-8", "surrogateescape")
+        return _Text("")
+    text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    return _Text(text, is_binary(data))
 
 
 def _rows(regex: "re.Pattern[str]", text: str, path: str, args: GrepArgs) -> list[Row]:
@@ -106,14 +127,14 @@ def _rows(regex: "re.Pattern[str]", text: str, path: str, args: GrepArgs) -> lis
 
 def _matches(regex: "re.Pattern[str]", text: str, args: GrepArgs) -> Iterator[tuple[int, str]]:
     """The line where each match begins, and the match."""
-    if args.multiline:
+    if args.spans_lines:
         line, seen = 1, 0
         for match in regex.finditer(text):
             line, seen = line + text.count("\n", seen, match.start()), match.start()
             yield line, match.group()
     else:
         for line, content in enumerate(lines_of(text), 1):
-            for match in regex.finditer(content.removesuffix("\r")):
+            for match in regex.finditer(content):
                 yield line, match.group()
 
 
@@ -129,4 +150,4 @@ def _with_margins(
         if last and line > last + 1 and (before or after):
             yield Row("", "--")
         last = line
-        yield Row(path, lines[line - 1].removesuffix("\r")[:LINE_WIDTH], line, line in hits)
+        yield Row(path, lines[line - 1][:LINE_WIDTH], line, line in hits)

@@ -95,6 +95,7 @@ async def _in_background(command: str, desk: Desk) -> Outcome:
         "interrupted": False,
         "isImage": False,
         "backgroundTaskId": job.id,
+        "outputPath": job.path,
     }
     return done(text, data)
 

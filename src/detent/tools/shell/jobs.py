@@ -21,6 +21,8 @@ LOOK = 0.5
 LAST_LINES = 5
 LAST_BYTES = 2_000
 SHORT = 80
+NEWS = "[Background job"
+"""How every news of a job begins."""
 
 
 class _Work(Struct, eq=False):
@@ -44,18 +46,27 @@ class _Work(Struct, eq=False):
 
 
 class JobTable:
-    """The jobs of one session; they go with it."""
+    """The jobs of one session; they go with it. Of those of `earlier` runs only the names and
+    the files are left."""
 
     def __init__(
-        self, host: Host, outputs: Outputs, clock: Clock, tell: Callable[[str], None]
+        self,
+        host: Host,
+        outputs: Outputs,
+        clock: Clock,
+        tell: Callable[[str], None],
+        earlier: Sequence[Job] = (),
     ) -> None:
         self._host, self._outputs, self._clock, self._tell = host, outputs, clock, tell
         self._works: dict[str, _Work] = {}
-        self._count = 0
+        self._past = {job.id: job for job in earlier}
+        self._count = max(map(number_of, self._past), default=0)
+        self._starting = 0
+        """Jobs that have a place, but do not run yet."""
 
     async def start(self, command: str, argv: Sequence[str], cwd: str) -> Job:
         """Raises OSError when it cannot be started."""
-        if len(self._running()) >= MOST_RUNNING:
+        if len(self._running()) + self._starting >= MOST_RUNNING:
             raise OSError(
                 f"{MOST_RUNNING} jobs are running, more are not allowed. End one with TaskStop."
             )
@@ -63,12 +74,15 @@ class JobTable:
         name = f"job_{self._count}"
         with self._outputs.create(name) as file:
             path = file.name
+        self._starting += 1
         try:
             running = await self._host.start(argv, cwd=cwd, output=path)
         except OSError:
             with suppress(OSError):
                 os.unlink(path)
             raise
+        finally:
+            self._starting -= 1
         now, began = self._clock.now(), self._clock.elapsed()
         work = _Work(name, command, path, running, now, began, asyncio.Event())
         self._works[name] = work
@@ -77,12 +91,14 @@ class JobTable:
 
     def find(self, job: str) -> Job | None:
         work = self._works.get(job)
-        return None if work is None else self._job(work)
+        return self._past.get(job) if work is None else self._job(work)
 
     def all(self) -> tuple[Job, ...]:
-        return tuple(map(self._job, self._works.values()))
+        return (*self._past.values(), *map(self._job, self._works.values()))
 
     async def wait(self, job: str, seconds: float) -> Job:
+        if job in self._past:
+            return self._past[job]
         work = self._works[job]
         work.waiting += 1
         try:
@@ -95,6 +111,8 @@ class JobTable:
         return self._job(work)
 
     async def stop(self, job: str, why: str) -> Job:
+        if job in self._past:
+            return self._past[job]
         work = self._works[job]
         if work.exit_code is None:
             work.is_quiet, work.note = True, why
@@ -154,6 +172,8 @@ class JobTable:
 def standing(job: Job) -> str:
     """`job_1 (make test) ended after 3.2 s. Exit code 2.`"""
     title = f"{job.id} ({short(job.command)})"
+    if job.past:
+        return f"{title} {job.past}."
     if job.exit_code is None:
         return f"{title} has been running for {job.seconds:.1f} s."
     note = f" {job.note}" if job.note else ""
@@ -166,6 +186,16 @@ def unknown(task_id: str, jobs: Jobs) -> str:
     return f"there is no job {task_id!r}. Jobs: {known}"
 
 
+def is_running(job: Job) -> bool:
+    return job.exit_code is None and not job.past
+
+
+def number_of(job: str) -> int:
+    """Of `job_7`, 7."""
+    number = job.removeprefix("job_")
+    return int(number) if number.isdecimal() else 0
+
+
 def short(command: str) -> str:
     """The first line, and that not too long."""
     text = plain(command).strip()
@@ -176,7 +206,7 @@ def short(command: str) -> str:
 def _news(job: Job) -> str:
     """What it printed is quoted: it is the program that says it, and not the user."""
     lines = _last_lines(job.path)
-    said = f"[Background job {standing(job)} Output: {job.path}"
+    said = f"{NEWS} {standing(job)} Output: {job.path}"
     return f"{said}; its last lines:]\n" + "\n".join(lines) if lines else f"{said}, empty.]"
 
 

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from detent.ports import Desk, Job
 from detent.tools.base import UNADVERTISED, TypedTool
-from detent.tools.shell.jobs import standing, unknown
+from detent.tools.shell.jobs import is_running, standing, unknown
 from detent.tools.shell.output import output_limit
 from detent.tools.shell.spill import sized
 from detent.tools.shell.truncate import WIDEST, Kept, torn_end
@@ -60,7 +60,10 @@ class TaskOutput(TypedTool[TaskOutputArgs]):
         if args.block:
             seconds = min(args.timeout, MAXIMUM_MS) / 1000
             job = await desk.shop.jobs.wait(args.task_id, seconds)
-        start, end = await asyncio.to_thread(_unseen, job, self._shown.get(job.path, 0))
+        try:
+            start, end = await asyncio.to_thread(_unseen, job, self._shown.get(job.path, 0))
+        except OSError as error:
+            return Failed(f"TaskOutput: {standing(job)} {_unreadable(job, error)}")
         kept = Kept(output_limit(desk))
         if not args.filter:
             await asyncio.to_thread(_read, job.path, start, end, kept.feed)
@@ -78,10 +81,16 @@ def _unseen(job: Job, shown: int) -> tuple[int, int]:
     with open(job.path, "rb") as file:
         end = os.fstat(file.fileno()).st_size
         start = shown if shown <= end else 0  # the program may have emptied the file
-        if job.exit_code is None:
+        if is_running(job):
             file.seek(max(start, end - WIDEST))
             end -= torn_end(file.read(end - file.tell()))
     return start, end
+
+
+def _unreadable(job: Job, error: OSError) -> str:
+    if not job.path or isinstance(error, FileNotFoundError):
+        return "What it printed is no longer there."
+    return f"What it printed cannot be read: {error.strerror} ({job.path})."
 
 
 def _read(path: str, start: int, end: int, take: Callable[[bytes], None]) -> None:
@@ -132,7 +141,7 @@ def _size(job: Job) -> int:
 
 def status(job: Job) -> str:
     if job.exit_code is None:
-        return "running"
+        return "ended" if job.past else "running"
     if job.exit_code < 0:
         return "killed"
     return "failed" if job.exit_code else "completed"

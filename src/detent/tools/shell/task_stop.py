@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from detent.ports import Desk
 from detent.tools.base import TypedTool
-from detent.tools.shell.jobs import standing, unknown
+from detent.tools.shell.jobs import is_running, standing, unknown
 from detent.types.effects import Effect
 from detent.types.outcomes import Failed, Outcome, done
 
@@ -28,9 +28,9 @@ class TaskStop(TypedTool[TaskStopArgs]):
         job = desk.shop.jobs.find(args.task_id)
         if job is None:
             return Failed(f"TaskStop: {unknown(args.task_id, desk.shop.jobs)}")
-        was = "It had ended already: " if job.exit_code is not None else "Stopped: "
+        was = "Stopped: " if is_running(job) else "It had ended already: "
         job = await desk.shop.jobs.stop(args.task_id, "")
-        text = f"{was}{standing(job)} Its output is in {job.path}."
+        text = f"{was}{standing(job)} Its output is in {job.path or 'no file'}."
         return done(text, {"message": text, "task_id": job.id, "task_type": "local_bash"})
 
 

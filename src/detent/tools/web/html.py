@@ -1,28 +1,38 @@
-"""Web pages as Markdown: what a reader would see of them, and nothing else.
+"""Web pages as Markdown: about what a reader would see of them.
 
 The one place that knows markdownify. Everything here is pure and may take seconds: call it in a
 thread. It watches the time itself, for a thread cannot be stopped.
 """
 
 import re
-import time
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urljoin
 
 from bs4 import BeautifulSoup, Tag
-from bs4.element import PreformattedString
+from bs4.element import NavigableString, PreformattedString
 from markdownify import MarkdownConverter
 from msgspec import Struct
 
-MOST_CHARACTERS = 2_000_000
+from detent.tools.web.deadline import Deadline
+from detent.tools.web.trimming import trimmed
+
+MOST_CHARACTERS = 1_000_000
+"""Without scripts and styles."""
 SECONDS = 15.0
 MOST_LINK = 500
 SHORT = 200
 """Characters; a main part with less is not taken for the page."""
 UNSEEN = (
     "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed",
-    "nav", "footer", "dialog", "button", "select", "input", "textarea", "head", "title",
+    "dialog", "button", "select", "input", "textarea", "head", "title",
 )  # fmt: skip
+ASIDE = ("nav", "footer")
+"""Around what a page has to say; sometimes all that it has."""
+USED = (
+    "alt", "aria-hidden", "class", "colspan", "hidden", "href", "role", "src", "start", "style",
+)  # fmt: skip
+"""Attributes; others are not kept."""
 MOST_OPEN = 20
 """How far up an element is looked for that lacks its end."""
 _CELLS = (("td", "th"), ("tr", "table"))
@@ -36,7 +46,11 @@ _ENDS = {
     "tr": (("td", "th", "tr"), ("table",)),
 }
 """An element, which ones end where it begins, and what they never end in."""
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|(?:font-size|opacity)\s*:\s*0?\.?0+(?:px|em|rem|pt|%)?\s*(?:[;!]|$)",
+    re.IGNORECASE,
+)
 
 
 class Readable(Struct, frozen=True):
@@ -45,43 +59,39 @@ class Readable(Struct, frozen=True):
     is_cut: bool = False
 
 
-class TooSlow(Exception):
-    """The page takes more time than it is worth."""
-
-
 def readable(html: str, url: str) -> Readable:
     """Raises TooSlow."""
-    deadline = time.monotonic() + SECONDS
+    deadline = Deadline(SECONDS)
+    html = trimmed(html, deadline)
     soup = _Page(html[:MOST_CHARACTERS], deadline)
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    for element in soup.find_all(_is_unseen):
-        element.decompose()
-    for marked in [part for part in soup.descendants if isinstance(part, PreformattedString)]:
-        marked.extract()  # comments, declarations, instructions to programs
+    _strip(soup, deadline)
     try:
-        text = _Writer(url, deadline).convert_soup(_main(soup))
+        text = _Writer(url, deadline).convert_soup(_main(soup, deadline))
     except RecursionError:  # nested deeper than anything that was written to be read
-        text = soup.get_text("\n", strip=True)
+        text = "\n".join(deadline.watched(soup.stripped_strings))
     return Readable(title[:300], _tidy(text), len(html) > MOST_CHARACTERS)
 
 
 class _Page(BeautifulSoup):
     """Looks at the clock with all that the parser finds: a page may be made to be slow."""
 
-    def __init__(self, html: str, deadline: float) -> None:
+    def __init__(self, html: str, deadline: Deadline) -> None:
         self._deadline = deadline
         # The first element says that it is HTML: otherwise Beautiful Soup warns of what looks like
         # an address or XML, on the terminal.
         super().__init__(f"<html>{html}", "html.parser")
 
     def handle_starttag(self, name: str, *args: Any, **more: Any) -> Tag | None:
-        _check(self._deadline)
+        self._deadline.check()
         if unclosed := self._unclosed(name):
             self.handle_endtag(unclosed)
-        return super().handle_starttag(name, *args, **more)
+        namespace, prefix, given, *others = args
+        used = {key: given[key] for key in USED if key in given}
+        return super().handle_starttag(name, namespace, prefix, used, *others, **more)
 
     def handle_data(self, data: str) -> None:
-        _check(self._deadline)
+        self._deadline.check()
         super().handle_data(data)
 
     def _unclosed(self, name: str) -> str:
@@ -97,7 +107,7 @@ class _Page(BeautifulSoup):
 
 
 class _Writer(MarkdownConverter):
-    def __init__(self, url: str, deadline: float) -> None:
+    def __init__(self, url: str, deadline: Deadline) -> None:
         super().__init__(
             heading_style="atx",
             bullets="-",
@@ -110,9 +120,11 @@ class _Writer(MarkdownConverter):
         self._deadline = deadline
 
     def process_tag(self, *args: Any, **more: Any) -> Any:
-        _check(self._deadline)
         base: Any = super()  # its types leave most of it out
-        return base.process_tag(*args, **more)
+        self._deadline.check()
+        written = base.process_tag(*args, **more)
+        self._deadline.check()  # what is nested is written anew on every level
+        return written
 
     def convert_a(self, el: Tag, text: str, parent_tags: Any) -> str:
         """Links lead somewhere from anywhere, or are plain text."""
@@ -121,7 +133,6 @@ class _Writer(MarkdownConverter):
         if not link or href.startswith("#"):
             return text
         el["href"] = link
-        del el["title"]
         base: Any = super()
         return str(base.convert_a(el, text, parent_tags))
 
@@ -130,26 +141,48 @@ class _Writer(MarkdownConverter):
         return f"![{alt}]({link})" if alt and link else alt
 
 
-def _check(deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise TooSlow(f"the page could not be read within {SECONDS:g} seconds")
+def _strip(soup: BeautifulSoup, deadline: Deadline) -> None:
+    """Takes out what is no text for a reader, and what only stands around it."""
+    unseen = [part for part in deadline.watched(soup.descendants) if _is_unseen(part)]
+    _take_out(unseen, deadline)
+    if any(_speaks(part) for part in deadline.watched(soup.descendants)):
+        _take_out(soup.find_all(ASIDE), deadline)
 
 
-def _is_unseen(element: Tag) -> bool:
-    """What no reader sees is not for the model either: it is where instructions would hide."""
+def _take_out(parts: Iterable[Any], deadline: Deadline) -> None:
+    for part in deadline.watched(parts):
+        if not part.decomposed:  # with one around it
+            part.decompose()
+
+
+def _is_unseen(part: Any) -> bool:
+    """What the markup itself hides is not for the model: instructions would stand there. Style
+    sheets are not read, so a page that wants to can still say what only a model sees."""
+    if not isinstance(part, Tag):
+        # Comments, declarations, instructions to programs.
+        return isinstance(part, PreformattedString)
     return (
-        element.name in UNSEEN
-        or element.has_attr("hidden")
-        or element.get("aria-hidden") == "true"
-        or _HIDDEN.search(str(element.get("style") or "")) is not None
+        part.name in UNSEEN
+        or part.has_attr("hidden")
+        or str(part.get("aria-hidden")).strip().lower() == "true"
+        or _HIDDEN.search(str(part.get("style") or "")) is not None
     )
 
 
-def _main(soup: BeautifulSoup) -> Tag:
+def _speaks(part: Any) -> bool:
+    is_text = isinstance(part, NavigableString) and not part.isspace()
+    return is_text and part.find_parent(ASIDE) is None
+
+
+def _main(soup: BeautifulSoup, deadline: Deadline) -> Tag:
     """The part that the page itself calls its main one, if there is much in it."""
     main = soup.find("main") or soup.find(None, {"role": "main"})
-    if isinstance(main, Tag) and len(main.get_text(strip=True)) >= SHORT:
-        return main
+    if isinstance(main, Tag):
+        length = 0
+        for text in deadline.watched(main.stripped_strings):
+            length += len(text)
+            if length >= SHORT:
+                return main
     return soup.body or soup
 
 
@@ -171,5 +204,11 @@ def _language(pre: Tag) -> str:
 
 
 def _tidy(text: str) -> str:
-    lines = (line.rstrip() for line in text.splitlines())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    """No more than one empty line at a time, but in code."""
+    kept: list[str] = []
+    is_code = False
+    for line in map(str.rstrip, text.splitlines()):
+        is_code ^= line.lstrip(" >").startswith("```")
+        if line or is_code or (kept and kept[-1]):
+            kept.append(line)
+    return "\n".join(kept).strip()

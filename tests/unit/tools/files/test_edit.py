@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from detent.testing.bare_shop import NoCode
 from detent.testing.memory_host import MemoryHost
+from detent.tools.files import nearest
 from detent.tools.files.edit import EditArgs
 from detent.tools.files.patches import hunks
+from detent.tools.files.swaps import Exact
 from detent.types.effects import Writes
 from detent.types.outcomes import Done, Failed, Outcome, text_of
 
@@ -146,6 +148,80 @@ def test_mixed_line_ends_are_kept_byte_for_byte(memory: Memory) -> None:
     assert host_of(bench).files["/p/a"] == b"one\r\n2\n3\r\n4\r\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        (b"a\r\nb\nc\r\n", "a\nb\nc", "1\n2\n3", b"1\r\n2\n3\r\n"),
+        (b"a\r\nb\nc\n", "a\nb\n", "1\n2\n2b\n2c\n", b"1\r\n2\n2b\r\n2c\r\nc\n"),
+        (b"a\r\nb\nc\r\n", "c", "c\nd", b"a\r\nb\nc\r\nd\r\n"),
+        (b"a\r\nb\nc\r\n", "b", "b\nbb", b"a\r\nb\nbb\nc\r\n"),
+        (b"a\nb\r\nc", "c", "c\nd", b"a\nb\r\nc\r\nd"),
+        (b"a\r\nb\nc\r\n", "b\nc\n", "", b"a\r\n"),
+        (b"a\r\nb\nc\r\n", "a\r\n", "a\n", b"a\nb\nc\r\n"),
+    ],
+)
+def test_both_kinds_of_line_ends_in_one_file(
+    memory: Memory, before: bytes, old: str, new: str, after: bytes
+) -> None:
+    bench = memory({"/p/a": before})
+    outcome = edited(bench, old, new)
+    assert isinstance(outcome, Done)
+    assert host_of(bench).files["/p/a"] == after
+    assert "\r" not in text_of(outcome)
+
+
+def test_every_place_keeps_its_own_line_ends(memory: Memory) -> None:
+    bench = memory({"/p/a": b"a\r\nb\n-\na\nb\r\n"})
+    assert isinstance(edited(bench, "a\nb", "1\n2", replace_all=True), Done)
+    assert host_of(bench).files["/p/a"] == b"1\r\n2\n-\n1\n2\r\n"
+
+
+def test_the_hint_names_what_is_at_the_ends_of_lines(memory: Memory) -> None:
+    said = fault(memory({"/p/a": "a\nb"}), "b\n")
+    assert said.endswith(
+        "The file ends there without a newline: leave out the one at the end of old_string."
+    )
+    said = fault(memory({"/p/a": "x\na\r\r\nb\n"}), "a\nb\n")
+    assert "differ only in line ends" in said and "\n     2\ta" in said
+
+
+def test_long_lines_are_shown_around_the_change(memory: Memory) -> None:
+    bench = memory({"/p/a": "y" * 50_000 + "needle" + "z" * 50_000 + "\n" + "w" * 9_000})
+    said = text_of(edited(bench, "needle", "nail"))
+    assert "yyynailzzz" in said and len(said) < 1_000
+    assert "[...]yyy" in said and "zzz[...]" in said
+    said = fault(bench, "y" * 50_000 + "nai l" + "z" * 50_000)
+    assert "differ only in spaces" in said and "yyynailzzz" in said and len(said) < 1_000
+    said = fault(bench, "w" * 8_000 + "v" + "w" * 1_000)
+    assert "nearest" in said and len(said) < 1_000
+
+
+def test_very_many_places(memory: Memory) -> None:
+    """All are changed; the patch is of the first, and in order."""
+    bench = memory({"/p/a": "-\n" + "x x\n" * 30_000})
+    outcome = edited(bench, "x", "yy", replace_all=True)
+    assert text_of(outcome).startswith("Changed /p/a in 60,000 places; the first:\n     1\t-\n")
+    assert host_of(bench).text("/p/a") == "-\n" + "yy yy\n" * 30_000
+    bench = memory({"/p/a": "x" * 1_000_000})
+    assert "in 1,000,000 places" in text_of(edited(bench, "x", "y", replace_all=True))
+
+
+def test_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch, memory: Memory) -> None:
+    body = "something else\n" * 2 + "def total(items):\n"
+    assert "nearest" in fault(memory({"/p/a": body}), "def totals(item):")
+    monkeypatch.setattr(nearest, "SECONDS", -1.0)
+    assert "Nothing in the file" in fault(memory({"/p/a": body}), "def totals(item):")
+
+
+def test_a_file_read_through_a_link_may_be_changed_by_its_own_name(disk: Bench) -> None:
+    Path(disk.cwd, "real").write_text("x\n")
+    Path(disk.cwd, "a").symlink_to("real")
+    disk.call("Read", file_path="a")
+    outcome = disk.call("Edit", file_path="real", old_string="x", new_string="y")
+    assert isinstance(outcome, Done)
+    assert isinstance(disk.call("Edit", file_path="a", old_string="y", new_string="z"), Done)
+
+
 def test_bytes_that_are_not_utf8_survive(memory: Memory) -> None:
     bench = memory({"/p/a": b"caf\xe9\nname = 1\n\xff\xfe!\n"})
     outcome = edited(bench, "name = 1", "name = 2")
@@ -205,7 +281,8 @@ def test_a_missing_file_is_created_from_nothing(memory: Memory) -> None:
     said = bench.text("Edit", file_path="b/new", old_string="", new_string="x\ny\n")
     assert said == "Created /p/b/new (2 lines)."
     assert host_of(bench).text("/p/b/new") == "x\ny\n"
-    bench.call("Edit", file_path="empty", old_string="", new_string="full")
+    said = bench.text("Edit", file_path="empty", old_string="", new_string="full")
+    assert said == "Wrote /p/empty (1 line)."
     assert host_of(bench).text("/p/empty") == "full"
 
 
@@ -217,7 +294,7 @@ def test_missing_folders_and_binary(memory: Memory) -> None:
     bench = memory({"/p/d/x": "", "/p/b": b"\0\1x"})
     assert "does not exist" in bench.text("Edit", file_path="no", old_string="x", new_string="y")
     assert "is a folder" in bench.text("Edit", file_path="d", old_string="x", new_string="y")
-    assert "not been read" in bench.text("Edit", file_path="b", old_string="x", new_string="y")
+    assert "binary file" in bench.text("Edit", file_path="b", old_string="x", new_string="y")
 
 
 def test_the_result_stays_small(memory: Memory) -> None:
@@ -300,13 +377,10 @@ pieces = st.text("ab\n", max_size=40)
 @given(pieces, st.text("ab\n", min_size=1, max_size=3), st.text("abc\n", max_size=4))
 def test_hunks_describe_the_change(body: str, old: str, new: str) -> None:
     """Applying the hunks to the old lines gives the new lines."""
-    starts, at = [], body.find(old)
-    while at >= 0:
-        starts.append(at)
-        at = body.find(old, at + len(old))
+    swap = Exact(old, new)
     before, after = body.split("\n"), body.replace(old, new).split("\n")
     result, taken = [], 0
-    for hunk in hunks(body, old, new, starts):
+    for hunk in hunks(body, swap, list(swap.places(body))):
         result += before[taken : hunk.old_start - 1]
         assert len(result) + 1 == hunk.new_start
         assert [line[1:] for line in hunk.lines if line[0] != "+"] == before[

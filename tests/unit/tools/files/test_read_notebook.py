@@ -124,6 +124,14 @@ def test_long_outputs_lose_their_middle(memory: Memory) -> None:
     assert said.endswith("end")
 
 
+def test_one_long_cell_is_cut_for_the_model_and_for_programs(memory: Memory) -> None:
+    outcome = read(memory, notebook(code("x" * 500_000), code("y")))
+    assert text_of(outcome).endswith("more characters]") and len(text_of(outcome)) < 28_300
+    assert outcome.data is not None
+    (cell,) = outcome.data["file"]["cells"]
+    assert len(cell["source"]) < 28_100
+
+
 def test_long_notebooks_come_in_parts(memory: Memory) -> None:
     text = notebook(*(code(f"# {n}\n" + "x" * 5_000) for n in range(12)))
     said = text_of(read(memory, text))

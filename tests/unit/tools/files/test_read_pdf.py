@@ -13,6 +13,7 @@ import pytest
 from detent.tools.files import pdf as module
 from detent.tools.files.pdf import is_pdf, page_range
 from detent.tools.files.read import ReadArgs
+from detent.tools.files.texts import digest
 from detent.types.outcomes import Done, Failed, text_of
 
 from ..conftest import Bench
@@ -36,7 +37,7 @@ def test_pages_with_their_numbers(memory: Memory) -> None:
     assert outcome.data["type"] == "pdf"
     about = outcome.data["file"]
     assert (about["filePath"], about["totalPages"], about["numPages"]) == ("/p/a.pdf", 3, 3)
-    assert bench.known == {}, "what was seen is not the file: it is no ground for a change"
+    assert bench.known == {"/p/a.pdf": digest(pdf("first words", "", "third"))}
 
 
 def test_the_pages_asked_for(memory: Memory) -> None:
@@ -60,8 +61,11 @@ def test_only_what_there_is_room_for(memory: Memory) -> None:
     assert said.startswith('[/p/a.pdf: 5 pages, 1-2 shown; go on with pages="3-5".]')
     assert len(said) < 28_000
     said = told(memory, pdf("y" * 50_000, "z"))
-    assert "y" * 50_000 in said, "one page comes whole; the loop puts it into a file"
-    assert "page 2" not in said
+    assert said.endswith("yyy\n[cut: 22,000 more characters]")
+    assert len(said) < 28_200 and "page 2" not in said
+    outcome = memory({"/p/a.pdf": pdf("y" * 50_000)}).call("Read", file_path="a.pdf")
+    assert isinstance(outcome, Done) and outcome.data is not None
+    assert len(outcome.data["file"]["content"]) < 28_200
 
 
 @pytest.mark.parametrize(
@@ -129,7 +133,15 @@ def test_told_by_its_first_bytes(memory: Memory) -> None:
     assert said == "     1\tplain"
     said = memory({"/p/a": "plain\n"}).text("Read", file_path="a", pages="1")
     assert said == "Read: /p/a is no PDF; leave out `pages`, use offset and limit."
-    assert is_pdf(b"\xef\xbb\xbf%PDF-1.4")
+    assert is_pdf(b"\xef\xbb\xbf%PDF-1.4", "/p/A.PDF")
+
+
+def test_a_text_may_speak_of_pdf_files(memory: Memory) -> None:
+    bench = memory({"/p/notes.md": "They begin with %PDF-1.7.\n"})
+    assert bench.text("Read", file_path="notes.md") == "     1\tThey begin with %PDF-1.7."
+    assert isinstance(
+        bench.call("Edit", file_path="notes.md", old_string="They", new_string="All"), Done
+    )
 
 
 def test_larger_than_text_may_be(memory: Memory) -> None:

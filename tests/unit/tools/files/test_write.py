@@ -136,6 +136,34 @@ def test_a_binary_file_may_be_replaced_but_is_not_shown(memory: Memory) -> None:
     assert (outcome.data["originalFile"], outcome.data["structuredPatch"]) == (None, [])
 
 
+def test_of_a_binary_file_that_was_not_read(memory: Memory) -> None:
+    said = memory({"/p/a": b"\0\1"}).text("Write", file_path="a", content="text")
+    assert said.endswith(
+        "/p/a is a binary file. To put a text in its place, delete it with Bash first."
+    )
+
+
+def test_a_picture_that_was_seen_may_be_replaced(memory: Memory) -> None:
+    bench = memory({"/p/a.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"})
+    said = bench.text("Write", file_path="a.png", content="text")
+    assert "Read it first" in said
+    bench.call("Read", file_path="a.png")
+    assert isinstance(bench.call("Write", file_path="a.png", content="text"), Done)
+
+
+def test_the_content_is_written_as_it_is_given(memory: Memory) -> None:
+    bench = memory({"/p/a": "\ufeffx\r\n".encode("utf-16-le")})
+    bench.call("Read", file_path="a")
+    bench.call("Write", file_path="a", content="y\n")
+    assert bench.host.files["/p/a"] == b"y\n"  # type: ignore[attr-defined]
+
+
+def test_a_name_that_cannot_be(disk: Bench) -> None:
+    said = disk.text("Write", file_path="x" * 300, content="y")
+    assert said == f"Write: File name too long: {disk.cwd}/{'x' * 300}"
+    assert list(Path(disk.cwd).iterdir()) == []
+
+
 def test_on_disk_through_a_link(disk: Bench) -> None:
     root = Path(disk.cwd)
     (root / "real").write_text("old")

@@ -39,6 +39,7 @@ class Lab:
             self.host,
             cwd=lambda: work,
             holds=lambda path: path == work or path.startswith(work + "/"),
+            reads_freely=lambda path: path.startswith(work + "/") and ".env" not in path,
             chosen={".toy": fake} if chosen is None else chosen,
             trusted=False,
         )

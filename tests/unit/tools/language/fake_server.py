@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 sys.setrecursionlimit(20_000)
 FOLDER, MANNERS = Path(sys.argv[1]), json.loads(sys.argv[2] if len(sys.argv) > 2 else "{}")
 TEXTS: dict[str, str] = {}
+ONE_AT_A_TIME = threading.Lock()
 
 
 def note(what: Any) -> None:
@@ -28,8 +30,9 @@ def note(what: Any) -> None:
 
 def send(**message: Any) -> None:
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-    sys.stdout.buffer.flush()
+    with ONE_AT_A_TIME:
+        sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        sys.stdout.buffer.flush()
 
 
 def receive() -> dict[str, Any]:
@@ -97,7 +100,11 @@ def publish(document: dict[str, Any]) -> None:
         said["version"] = document["version"]
     if MANNERS.get("in parts"):
         send(method="textDocument/publishDiagnostics", params={**said, "diagnostics": []})
-    send(method="textDocument/publishDiagnostics", params=said)
+    whole = {"method": "textDocument/publishDiagnostics", "params": said}
+    if "ponders" in MANNERS:
+        threading.Timer(MANNERS["ponders"], send, kwargs=whole).start()
+    else:
+        send(**whole)
     if MANNERS.get("looks back"):
         old = {**said, "version": document["version"] - 1, "diagnostics": []}
         send(method="textDocument/publishDiagnostics", params=old)
@@ -121,6 +128,9 @@ def answer(method: str, params: Any) -> Any:
             if word.startswith("out"):
                 return {"uri": f"file://{FOLDER}/lib.toy", "range": span(1, "", 0, 0)}
             return places(rf"def ({word})\b") if word else None
+        case "textDocument/references" if "points at" in MANNERS:
+            where = span(0, "", 0, 0)
+            return [{"uri": f"file://{one}", "range": where} for one in MANNERS["points at"]]
         case "textDocument/references":
             found = places(rf"\b({word_under(params)})\b")
             return found[::-1] + found[:1]  # in no order, and one of them twice

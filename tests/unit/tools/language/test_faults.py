@@ -10,7 +10,7 @@ import pytest
 
 from detent.ports import Host
 from detent.testing.memory_host import MemoryHost
-from detent.tools.language import work
+from detent.tools.language import client, work
 from detent.tools.language.code import LanguageServers
 
 WAITS = ("AFTER_AN_EDIT", "BASELINE", "NEWS")
@@ -129,6 +129,84 @@ def test_after_a_crash_the_next_edit_tells_all(lab: Any) -> None:
     assert "1:1 error: BAD is wrong" in second
 
 
+SILENT: Any = [
+    {"withhold": list(range(99))},
+    {"pull": True, "ignores": ["textDocument/diagnostic"]},
+]
+
+
+def waits(lab: Any, monkeypatch: pytest.MonkeyPatch, edits: int) -> list[float]:
+    """How long edits wait for the faults of a server, given 0.1 s and then 0.01 s."""
+    monkeypatch.setattr(work, "BASELINE", 0.1)
+    monkeypatch.setattr(work, "BRIEF", 0.01)
+    asked: list[float] = []
+    faults = client.Client.faults
+
+    async def noted(self: Any, path: str, document: Any, seconds: float) -> Any:
+        asked.append(seconds)
+        return await faults(self, path, document, seconds)
+
+    monkeypatch.setattr(client.Client, "faults", noted)
+    after(lab, *(f"{number}\n" for number in range(edits + 1)))
+    return asked
+
+
+@pytest.mark.parametrize("manners", SILENT)
+def test_a_silent_server_is_waited_for_twice_and_not_for_good(
+    lab: Any, manners: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.manners = manners
+    assert waits(lab, monkeypatch, 4) == [0.1, 0.1, 0.01, 0.01]
+
+
+def test_a_server_that_speaks_again_is_waited_for_again(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says nothing of the first five texts; the old one and the new are shown with each edit."""
+    lab.manners = {"withhold": [1, 2, 3, 4, 5]}
+    path = lab.file("a.toy", "a\n")
+    monkeypatch.setattr(work, "BASELINE", 0.1)
+    monkeypatch.setattr(work, "BRIEF", 0.01)
+
+    async def talk(code: LanguageServers) -> list[str]:
+        for before, text in pairwise("abcd"):
+            assert await code.faults(path, before, text) == ""
+        (silent,) = code._work._fleet._berths.values()
+        await lab.until(lambda: silent.client is not None and not silent.client.is_silent)
+        monkeypatch.setattr(work, "BASELINE", 20.0)
+        return [await code.faults(path, "d", "BAD")]
+
+    assert lab.run(talk) == ["New diagnostics in a.toy:\n  1:1 error: BAD is wrong (toy)"]
+
+
+def test_one_that_never_gets_ready_is_waited_for_once(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.manners = {"ignores": ["initialize"]}
+    path = lab.file("a.toy", "a\n")
+
+    async def talk(code: LanguageServers) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(work, "AFTER_AN_EDIT", 0.1)
+            assert await code.faults(path, "a\n", "b\n") == ""
+        # The others would wait for 20 seconds, which is all that this test may take.
+        for _ in range(3):
+            assert await code.faults(path, "b\n", "c\n") == ""
+
+    lab.run(talk)
+
+
+def test_old_faults_are_not_told_as_new_by_a_server_that_is_slow_to_think(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says without a version may be of the text before."""
+    monkeypatch.setattr(client, "SETTLING", 0.05)
+    monkeypatch.setattr(client, "SETTLING_UNSURE", 2.0)
+    lab.manners = {"unversioned": True, "in parts": True, "ponders": 0.3}
+    told = after(lab, "x\nBAD1\n", "y\nBAD1\nBAD2\n")
+    assert told == ["New diagnostics in a.toy:\n  3:1 error: BAD2 is wrong (toy)"]
+
+
 def test_cancelling_an_edit_that_waits(lab: Any) -> None:
     lab.manners["withhold"] = [1]
     path = lab.file("a.toy", "a\n")
@@ -165,6 +243,7 @@ def test_without_a_server_nothing_is_waited_for(chosen: Any) -> None:
 
     host: Host = Untouched()
     code = LanguageServers(
-        host, cwd=lambda: "/p", holds=lambda path: True, chosen=chosen, trusted=True
-    )
+        host, cwd=lambda: "/p", holds=lambda path: True, reads_freely=lambda path: True,
+        chosen=chosen, trusted=True,
+    )  # fmt: skip
     assert asyncio.run(code.faults("/p/a.toy", "", "BAD")) == ""

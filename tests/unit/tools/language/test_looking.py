@@ -88,6 +88,14 @@ def test_a_place_outside_the_workspace_is_named_but_not_read(lab: Any) -> None:
     assert text.endswith(f"\n{lab.notes}/lib.toy:2:1")
 
 
+def test_a_place_in_a_file_that_read_may_not_open_is_named_but_not_read(lab: Any) -> None:
+    path = lab.file("a.toy", "one\n")
+    lab.file(".env", "KEY=secret\n")
+    lab.manners["points at"] = [str(lab.work / ".env"), "nul\0"]
+    text = lab.look("references", path, query="one")
+    assert ".env:1:1" in text.splitlines() and "secret" not in text
+
+
 def test_symbols_of_a_file(lab: Any) -> None:
     path = lab.file("a.toy", "\ndef a\ndef b\n")
     assert lab.look("symbols", path) == (
@@ -132,7 +140,7 @@ def test_what_the_server_lacks_is_said(lab: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ({"line": 9}, "only 3 lines; there is no line 9"),
+        ({"line": 9}, "only 2 lines; there is no line 9"),
         ({"query": "gone"}, "`gone` does not occur in the file"),
         ({"line": 1}, "give `query`"),
         ({}, "give `query`"),

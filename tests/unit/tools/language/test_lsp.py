@@ -100,7 +100,7 @@ def test_effects_are_the_file_or_the_whole_folder() -> None:
     assert tool is not None
     one = tool.effects(parsed(action="hover", path="a.py", query="x"), "/p")
     all_ = tool.effects(parsed(action="symbols", path="a.py", query="x"), "/p")
-    assert (one, all_) == ((Reads("/p/a.py"),), (Reads("/p"),))
+    assert (one, all_) == ((Reads("/p/a.py"),), (Reads("/p/a.py"), Reads("/p")))
     assert not tool.moves(parsed(action="hover"))
 
 

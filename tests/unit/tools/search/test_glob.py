@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -93,6 +95,19 @@ def test_on_disk(disk: Bench) -> None:
     assert found(disk, "**/*.js") == ["lib/名前 😀.js"]
     assert found(disk, "node_modules/**/*.js") == ["node_modules/left/pad.js"]
 
+    assert found(disk, "**/node_modules/*/*.js") == ["node_modules/left/pad.js"]
+
+
+def test_patterns_that_cannot_be_meant(memory: Memory) -> None:
+    bench = memory(FILES)
+    for pattern in ("", " ", "src/", "{a,b}" * 12, "x" * 3_000):
+        assert isinstance(bench.call("Glob", pattern=pattern), Failed), pattern
+    assert "`src/*` for its files" in bench.text("Glob", pattern="src/")
+    assert bench.text("Glob", pattern="deep").endswith(
+        "src/deep is a folder: send `src/deep/**` for the files below it."
+    )
+    assert bench.text("Glob", pattern="[").endswith("A `[` without `]` stands for itself.")
+
 
 def test_ignored_and_hidden_files_and_broken_links(disk: Bench) -> None:
     root = Path(disk.cwd)
@@ -163,6 +178,10 @@ def test_effects_name_the_folder_walked(memory: Memory) -> None:
         ("[]]", "]", True),
         ("[a", "[a", True),
         ("[z-a]", "[z-a]", True),
+        ("[a--]", "[a--]", True),
+        ("[]--]", "]", False),
+        ("[a^]", "^", True),
+        ("[&&||~~[]", "|", True),
         ("{a,b{c,d}}", "bd", True),
         ("{a,b", "{a,b", True),
         ("a{,.bak}", "a", True),
@@ -184,6 +203,59 @@ def test_the_translator(pattern: str, name: str, matches: bool) -> None:
 @given(st.text("ab*?[]{}!^,-\\/. ", max_size=20), st.text("ab/", max_size=10))
 def test_any_pattern_can_be_translated(pattern: str, name: str) -> None:
     matcher(pattern).fullmatch(name)
+
+
+names = st.text("ab.-", min_size=1, max_size=8)
+parts = st.sampled_from(
+    ["a", "b", ".", "-", "*", "**", "?", "[ab]", "[!a]", "[a-b]", "[--.]", "[-a]"]
+)
+
+
+@given(st.lists(parts, max_size=8).map("".join), names)
+def test_one_name_matches_as_it_does_everywhere(pattern: str, name: str) -> None:
+    assert bool(matcher(pattern).fullmatch(name)) is fnmatchcase(name, pattern)
+
+
+folders = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=6)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "*", "a*", "**"]), min_size=1, max_size=6), folders)
+def test_folders_match_as_they_do_one_by_one(pattern: list[str], path: list[str]) -> None:
+    def matches(pattern: list[str], path: list[str]) -> bool:
+        if not pattern or not path:
+            return not pattern and not path
+        if pattern[0] != "**":
+            return fnmatchcase(path[0], pattern[0]) and matches(pattern[1:], path[1:])
+        if set(pattern) == {"**"}:
+            return True
+        return matches(pattern[1:], path) or matches(pattern, path[1:])
+
+    assert bool(matcher("/".join(pattern)).fullmatch("/".join(path))) is matches(pattern, path)
+
+
+choices = st.sampled_from(["a", "ab", "*", "{a,ab}", "{b,{,a}}", "{*b,a}"])
+
+
+@given(st.lists(choices, max_size=6), names)
+def test_choices_are_the_patterns_that_they_stand_for(pattern: list[str], name: str) -> None:
+    spelled = {"{a,ab}": ["a", "ab"], "{b,{,a}}": ["b", "", "a"], "{*b,a}": ["*b", "a"]}
+    each = product(*(spelled.get(part, [part]) for part in pattern))
+    expected = any(fnmatchcase(name, "".join(one)) for one in each)
+    assert bool(matcher("".join(pattern)).fullmatch(name)) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("*a" * 20 + "*b", "a" * 200),
+        ("{*a,*aa}" * 8 + "b", "a" * 200),
+        ("**/*/" * 20 + "b", "a/" * 60 + "a"),
+        ("**/a*/" * 20 + "**/b", "aa/" * 60 + "a"),
+    ],
+)
+def test_no_pattern_takes_long(pattern: str, name: str) -> None:
+    """With ordinary stars each of these would take longer than anyone lives."""
+    assert not matcher(pattern).fullmatch(name)
 
 
 def test_the_literal_part() -> None:

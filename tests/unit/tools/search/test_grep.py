@@ -221,10 +221,10 @@ def test_ripgrep_is_stopped_when_it_finds_too_much(
 def test_the_search_without_ripgrep_is_bounded(
     disk: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from detent.tools.search import walking as search
+    from detent.tools.search import walking
 
     disk.host.which = lambda program: None  # type: ignore[method-assign]
-    monkeypatch.setattr(search, "MOST_FILES", 2)
+    monkeypatch.setattr(walking, "MOST_FILES", 2)
     for name in "abc":
         Path(disk.cwd, name).write_text("needle\n")
     assert disk.text("Grep", pattern="needle") == "a\nb\n[stopped after 2 files]"

@@ -24,8 +24,9 @@ class Shells(Bench):
         self.work.mkdir()
         super().__init__(LocalHost(), str(self.work), settings)
         self.kept = folder / "kept"
+        self.elsewhere = folder / "elsewhere"
         self.news: list[str] = []
-        outputs = OutputFolder(str(self.kept), lasting=True)
+        outputs = OutputFolder(str(self.kept), str(self.elsewhere))
         self.table = JobTable(self.host, outputs, SystemClock(), self.news.append)
         shop = self.shop
         shop.outputs = outputs  # type: ignore[assignment]

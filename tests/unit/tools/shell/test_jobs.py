@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from detent.app.clock import SystemClock
+from detent.app.outputs import OutputFolder
+from detent.ports import Job
 from detent.tools.shell import jobs as jobs_module
+from detent.tools.shell.jobs import JobTable
 from detent.types.outcomes import Done, Failed, Outcome, text_of
 
 from .shells import Shells
@@ -242,6 +246,61 @@ def test_there_is_a_limit(shells: Shells, monkeypatch: pytest.MonkeyPatch) -> No
         )
         await shells.acall("TaskStop", task_id="job_1")
         assert await begin(shells, "exec sleep 60") == "job_3", "a number is never used again"
+
+    shells.during(story)
+
+
+def test_jobs_that_start_at_the_same_time_count_too(
+    shells: Shells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_module, "MOST_RUNNING", 2)
+
+    async def story() -> None:
+        starts = (
+            shells.acall("Bash", command="exec sleep 60", run_in_background=True) for _ in range(6)
+        )
+        outcomes = await asyncio.gather(*starts)
+        assert sum(isinstance(outcome, Done) for outcome in outcomes) == 2
+        assert len(shells.table.all()) == 2
+
+    shells.during(story)
+
+
+def with_a_past(shells: Shells, path: str) -> None:
+    """As in a session that goes on, after a run that had seven jobs."""
+    job = Job("job_7", "sleep 100", path, started=0.0, seconds=0.0, past="is over")
+    outputs = OutputFolder(str(shells.kept), str(shells.elsewhere))
+    shells.table = JobTable(shells.host, outputs, SystemClock(), shells.news.append, (job,))
+    shells.shop.jobs = shells.table
+
+
+def test_a_job_of_an_earlier_run_is_known_and_its_number_taken(
+    shells: Shells, tmp_path: Path
+) -> None:
+    printed = tmp_path / "old.txt"
+    printed.write_text("so far\n")
+    with_a_past(shells, str(printed))
+
+    async def story() -> None:
+        looked = await shells.acall("TaskOutput", task_id="job_7")
+        assert text_of(looked) == "job_7 (sleep 100) is over.\n\nso far"
+        assert data_of(looked)["status"] == "ended"
+        stopped = await shells.acall("TaskStop", task_id="job_7")
+        assert text_of(stopped).startswith("It had ended already: job_7 (sleep 100) is over.")
+        assert await begin(shells, "true") == "job_8"
+        unknown = await shells.acall("TaskOutput", task_id="job_9")
+        assert "job_7 (sleep 100) is over." in text_of(unknown)
+
+    shells.during(story)
+
+
+def test_an_earlier_jobs_output_may_be_gone(shells: Shells, tmp_path: Path) -> None:
+    with_a_past(shells, str(tmp_path / "gone.txt"))
+
+    async def story() -> None:
+        assert await shells.acall("TaskOutput", task_id="job_7") == Failed(
+            "TaskOutput: job_7 (sleep 100) is over. What it printed is no longer there."
+        )
 
     shells.during(story)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from bs4 import BeautifulSoup
 
 from detent.tools.web import html
-from detent.tools.web.html import MOST_CHARACTERS, TooSlow, readable
+from detent.tools.web.deadline import Deadline, TooSlow
+from detent.tools.web.html import MOST_CHARACTERS, readable
+from detent.tools.web.trimming import LONGEST_TAG, trimmed
 
 URL = "https://docs.test/guide/start?x=1"
 
@@ -65,11 +72,70 @@ def test_samples(page: str, markdown: str) -> None:
         '<i style="visibility:hidden">SECRET</i>', '<p aria-hidden="true">SECRET</p>',
         "<svg><text>SECRET</text></svg>", "<iframe>SECRET</iframe>", "<head><meta a=SECRET></head>",
         "<div hidden><div><p hidden>SECRET</p></div></div>", "<textarea>SECRET</textarea>",
+        "<p aria-hidden=TRUE>SECRET</p>", '<p style="font-size:0">SECRET</p>',
+        '<p style="font-size: 0px; top: 0">SECRET</p>', '<p style="opacity:0.0!important">SECRET',
+        "<style>SECRET", "<script>a<b SECRET", "<!-- <script> --><!-- SECRET -->",
     ],
 )  # fmt: skip
 def test_what_no_reader_sees_is_left_out(unseen: str) -> None:
     found = text(f"<body><p>before</p>{unseen}</body>")
     assert found == "before"
+
+
+@pytest.mark.parametrize(
+    "style", ["opacity: 0.5", "font-size: 10px", "opacity:01", "display:inline"]
+)
+def test_what_is_only_pale_or_small_is_seen(style: str) -> None:
+    assert text(f'<p style="{style}">seen</p>') == "seen"
+
+
+def test_what_stands_around_a_page_is_left_out_unless_it_is_all() -> None:
+    menu = '<nav><ul><li><a href="/docs">Docs</a></li></ul></nav><footer>Us</footer>'
+    assert text(f"<body>{menu}<p>Hi</p></body>") == "Hi"
+    assert text(f"<body>{menu}<div> </div></body>") == "- [Docs](https://docs.test/docs)\nUs"
+
+
+def test_empty_lines_stay_in_code() -> None:
+    found = text("<pre><code>a\n\n\n\n  b</code></pre>\n\n\n\n<p>c<pre>d\n\n\ne</pre>")
+    assert found == "```\na\n\n\n\n  b\n```\n\nc\n\n```\nd\n\n\ne\n```"
+
+
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        ("a<script>x</script >b<STYLE a=b>y</style>c<!-- <p> -->d", "abcd"),
+        ("a<script>x", "a<script>x"),
+        ("a<scripture>b", "a<scripture>b"),
+        ("<!-- <script> -->a", "a"),
+        (f'<img src="{"x" * LONGEST_TAG}" alt="y">a', "<img>a"),
+        ('<img src="x" alt="y">a', '<img src="x" alt="y">a'),
+    ],
+)
+def test_trimming(page: str, kept: str) -> None:
+    assert trimmed(page, Deadline(60)) == kept
+
+
+def test_scripts_do_not_count_as_length() -> None:
+    script = f"<script>{'x' * MOST_CHARACTERS}</script>"
+    page = readable(f"{script}<p>after</p>", URL)
+    assert (page.text, page.is_cut) == ("after", False)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<p {'a=b ' * 250_000}>x</p>",
+        "<p " + " ".join(f"a{number}=b" for number in range(100_000)) + ">x</p>",
+        f"<p {' '.join(f'a{number}=b' for number in range(1_500))}>x</p>" * 80,
+    ],
+)
+def test_attributes_do_not_fill_the_memory(page: str) -> None:
+    tracemalloc.start()
+    try:
+        assert "x" in text(page)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_title() -> None:
@@ -118,3 +184,16 @@ def test_a_page_that_is_made_to_be_slow_is_left(page: str, monkeypatch: pytest.M
     monkeypatch.setattr(html, "SECONDS", -1.0)
     with pytest.raises(TooSlow, match="could not be read"):
         readable(page, URL)
+
+
+def test_the_clock_is_watched_after_parsing_too() -> None:
+    late, soup = Deadline(-1.0), BeautifulSoup("<main><p>x</p><nav>y</nav></main>", "html.parser")
+    steps: list[Callable[[], Any]] = [
+        lambda: trimmed("<script></script>", late),
+        lambda: html._strip(soup, late),
+        lambda: html._main(soup, late),
+        lambda: html._Writer(URL, late).convert_soup(soup),
+    ]
+    for step in steps:
+        with pytest.raises(TooSlow):
+            step()

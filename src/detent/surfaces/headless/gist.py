@@ -1,0 +1,95 @@
+"""A call and its result in a few words, as a person would look at them."""
+
+from typing import Any
+
+from detent.types.codec import arguments_object
+from detent.types.content import Image, Text
+from detent.types.outcomes import Done, Outcome, content_of, text_of
+
+WIDTH = 100
+SUBJECTS = (
+    "command",
+    "cmd",
+    "file_path",
+    "notebook_path",
+    "path",
+    "url",
+    "query",
+    "task_id",
+    "bash_id",
+    "shell_id",
+)
+"""Arguments of which one says what a call is about, under all names that models give them."""
+
+BOXES = {"completed": "[x]", "in_progress": "[>]"}
+
+
+def gist(arguments: str) -> str:
+    """The argument a person would look at."""
+    given = arguments_object(arguments)
+    if given is None:
+        return one_line(arguments)
+    if isinstance(pattern := given.get("pattern"), str):
+        place = given.get("path")
+        return f"{one_line(pattern)} in {place}" if isinstance(place, str) else one_line(pattern)
+    if isinstance(todos := given.get("todos"), list):
+        return counted(len(todos), "item")
+    texts = (given[name] for name in SUBJECTS if isinstance(given.get(name), str))
+    return one_line(next(texts, arguments))
+
+
+def todos(arguments: str) -> list[str]:
+    """`[x] done`, `[>] now`, `[ ] later`: a line for each thing to do, where a call lists some."""
+    listed = (arguments_object(arguments) or {}).get("todos")
+    return [
+        f"{BOXES.get(str(item.get('status')), '[ ]')} {one_line(str(item.get('content', '')))}"
+        for item in (listed if isinstance(listed, list) else ())
+        if isinstance(item, dict)
+    ]
+
+
+def came_to(outcome: Outcome) -> str:
+    """What a result comes to."""
+    data = getattr(outcome, "data", None) or {}
+    lines = [line for line in text_of(outcome).split("\n") if line.strip()]
+    if "exitCode" in data:
+        return f"{_ending(data)} · {_last_words(lines)}"
+    file = data.get("file")
+    if isinstance(file, dict) and isinstance(file.get("numLines"), int):
+        return counted(file["numLines"], "line")
+    if isinstance(outcome, Done) and (shown := _no_text(outcome)):
+        return shown
+    return one_line("\n".join(lines))
+
+
+def _ending(data: dict[str, Any]) -> str:
+    code = data["exitCode"]
+    return str(data.get("status", "running")) if code is None else f"exit {code}"
+
+
+def _last_words(lines: list[str]) -> str:
+    """The end of what was printed: what we say of the exit code ourselves is no output."""
+    shown = [line for line in lines if not line.startswith("Exit code ")]
+    return shown[-1].strip().expandtabs(4) if shown else "(no output)"
+
+
+def _no_text(outcome: Done) -> str:
+    """Pictures and documents, where these are the result."""
+    things = [part for part in content_of(outcome) if not isinstance(part, Text)]
+    if not things:
+        return ""
+    kind = "picture" if all(isinstance(thing, Image) for thing in things) else "document"
+    return f"a {kind}" if len(things) == 1 else counted(len(things), kind)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def one_line(text: str) -> str:
+    line, _, rest = text.strip().expandtabs(4).partition("\n")
+    return f"{line} …" if rest.strip() else line
+
+
+def cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
