@@ -11,8 +11,8 @@ import pytest
 
 from detent.surfaces.headless.activity import Activity, LongCalls
 from detent.surfaces.headless.gist import WIDTH, came_to, gist
+from detent.surfaces.headless.shown import shown
 from detent.surfaces.headless.single import view_of
-from detent.surfaces.headless.text import shown
 from detent.types.content import Call, Document, Image, Text
 from detent.types.events import CallEnded, CallStarted, Event, Progress, Replied, TurnEnded
 from detent.types.outcomes import Done, Failed, Outcome, Refused, done

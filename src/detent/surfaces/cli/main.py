@@ -33,15 +33,20 @@ def main() -> None:
 
 
 def _import_codec() -> None:
-    """msgspec takes typing_extensions where it is installed, though no Python of ours needs that:
-    it would be a tenth of every start. Others may import it later."""
-    name = "typing_extensions"
-    hidden = name not in sys.modules
-    if hidden:
-        sys.modules[name] = None  # type: ignore[assignment]
+    """msgspec, without what it brings along and no run needs, a tenth of every start:
+    typing_extensions, where that is installed, and the module that tells uuid the system's name.
+    Others may import both later.
+    """
+    stands_in = type(sys)("platform")
+    stands_in.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
+    left_out = {"typing_extensions": None, "platform": stands_in}
+    if not hasattr(os, "uname"):
+        del left_out["platform"]
+    added = {name: module for name, module in left_out.items() if name not in sys.modules}
+    sys.modules.update(added)  # type: ignore[arg-type]
     import msgspec  # noqa: F401
 
-    if hidden:
+    for name in added:
         del sys.modules[name]
 
 
