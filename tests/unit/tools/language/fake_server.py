@@ -29,7 +29,10 @@ def note(what: Any) -> None:
 
 
 def send(**message: Any) -> None:
-    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    send_raw(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+
+def send_raw(body: bytes) -> None:
     with ONE_AT_A_TIME:
         sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         sys.stdout.buffer.flush()
@@ -232,11 +235,8 @@ def work() -> None:
     send(method="$/progress", params={"token": "t", "value": {"kind": "end"}})
 
 
-def _nested(depth: int) -> Any:
-    value: Any = {}
-    for _ in range(depth):
-        value = [value]
-    return {"kind": value}
+DEEP = b"[" * 50_000 + b"]" * 50_000
+"""More than any interpreter follows."""
 
 
 def main() -> None:
@@ -244,7 +244,8 @@ def main() -> None:
     if MANNERS.get("greets"):
         print("hello, this is toy 1.0\n", flush=True)
     if MANNERS.get("digs deep"):
-        send(method="$/progress", params={"token": 1, "value": _nested(5_000)})
+        value = b'{"token": 1, "value": {"kind": %b}}' % DEEP
+        send_raw(b'{"jsonrpc": "2.0", "method": "$/progress", "params": %b}' % value)
     while True:
         message = receive()
         note(message)
