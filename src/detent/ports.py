@@ -155,7 +155,6 @@ class Job(Struct, frozen=True):
     command: str
     path: str
     """The file that holds its output."""
-    started: float
     seconds: float
     """How long it has run, or ran."""
     exit_code: int | None = None
@@ -175,7 +174,7 @@ class Jobs(Protocol):
     async def wait(self, job: str, seconds: float) -> Job:
         """Until it has ended or the time is up."""
 
-    async def stop(self, job: str, why: str) -> Job: ...
+    async def stop(self, job: str) -> Job: ...
 
 
 class Page(Struct, frozen=True):

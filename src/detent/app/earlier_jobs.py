@@ -62,7 +62,7 @@ class _History:
             case {"backgroundTaskId": str(job)}:
                 command = self._commands.get(ended.call_id, "")
                 path = str(data.get("outputPath", ""))
-                self._begun[job] = ended.seq, Job(job, command, path, ended.at, 0.0, past=HEARD_OF)
+                self._begun[job] = ended.seq, Job(job, command, path, 0.0, past=HEARD_OF)
                 self._told.pop(job, None)
             case {"task_type": "local_bash", "task_id": str(job)}:
                 if data.get("status") != "running":

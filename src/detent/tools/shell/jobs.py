@@ -32,7 +32,6 @@ class _Work(Struct, eq=False):
     command: str
     path: str
     running: Running
-    started: float
     began: float
     over: asyncio.Event
     watch: "asyncio.Task[None] | None" = None
@@ -83,8 +82,8 @@ class JobTable:
             raise
         finally:
             self._starting -= 1
-        now, began = self._clock.now(), self._clock.elapsed()
-        work = _Work(name, command, path, running, now, began, asyncio.Event())
+        began = self._clock.elapsed()
+        work = _Work(name, command, path, running, began, asyncio.Event())
         self._works[name] = work
         work.watch = asyncio.create_task(self._watch(work))
         return self._job(work)
@@ -110,12 +109,12 @@ class JobTable:
             work.waiting -= 1
         return self._job(work)
 
-    async def stop(self, job: str, why: str) -> Job:
+    async def stop(self, job: str) -> Job:
         if job in self._past:
             return self._past[job]
         work = self._works[job]
         if work.exit_code is None:
-            work.is_quiet, work.note = True, why
+            work.is_quiet = True
             await work.running.end()
             await work.over.wait()
         return self._job(work)
@@ -145,11 +144,11 @@ class JobTable:
         """When it has ended, by itself or because it printed too much."""
         end = asyncio.ensure_future(work.running.wait())
         while not (await asyncio.wait({end}, timeout=LOOK))[0]:
-            if _size(work.path) > MOST_BYTES:
+            if size_of(work.path) > MOST_BYTES:
                 work.note = f"Ended because it printed more than {sized(MOST_BYTES)}."
                 await work.running.end()
         with suppress(OSError):
-            if _size(work.path) > MOST_BYTES:
+            if size_of(work.path) > MOST_BYTES:
                 os.truncate(work.path, MOST_BYTES)
         try:
             return end.result()
@@ -162,7 +161,6 @@ class JobTable:
             id=work.id,
             command=work.command,
             path=work.path,
-            started=work.started,
             seconds=work.seconds if is_over else self._clock.elapsed() - work.began,
             exit_code=work.exit_code,
             note=work.note,
@@ -213,14 +211,14 @@ def _news(job: Job) -> str:
 def _last_lines(path: str) -> list[str]:
     try:
         with open(path, "rb") as file:
-            file.seek(max(0, _size(path) - LAST_BYTES))
+            file.seek(max(0, size_of(path) - LAST_BYTES))
             text = plain(file.read(LAST_BYTES).decode("utf-8", "replace"))
     except OSError:
         return []
     return [f"> {line}" for line in text.rstrip().split("\n")[-LAST_LINES:] if line]
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from detent.ports import Desk, Job
 from detent.tools.base import UNADVERTISED, TypedTool
-from detent.tools.shell.jobs import is_running, standing, unknown
+from detent.tools.shell.jobs import is_running, size_of, standing, unknown
 from detent.tools.shell.output import output_limit
 from detent.tools.shell.spill import sized
 from detent.tools.shell.truncate import WIDEST, Kept, torn_end
@@ -20,7 +20,7 @@ from detent.types.outcomes import Failed, Outcome, done
 DEFAULT_MS = 30_000
 MAXIMUM_MS = 600_000
 CHUNK = 1 << 16
-MOST_FILTERED = 8_000_000
+MOST_FILTERED = 2_000_000
 FILTER_SECONDS = 20.0
 
 
@@ -106,8 +106,10 @@ async def _filter(pattern: str, path: str, start: int, end: int, kept: Kept, des
     program = desk.host.which("rg")
     if program is None:
         return "a filter needs the program rg, which is not there. Leave `filter` out."
+    if end - start > MOST_FILTERED:
+        return f"more than {MOST_FILTERED:,} bytes are new: use Grep on {path}."
     new, errors = bytearray(), Kept()
-    await asyncio.to_thread(_read, path, max(start, end - MOST_FILTERED), end, new.extend)
+    await asyncio.to_thread(_read, path, start, end, new.extend)
     finished = await desk.host.run(
         [program, "--no-config", "--text", "--color=never", "-e", pattern, "-"],
         cwd=desk.cwd,
@@ -122,7 +124,8 @@ async def _filter(pattern: str, path: str, start: int, end: int, kept: Kept, des
 def _told(job: Job, kept: Kept, desk: Desk) -> Outcome:
     head = standing(job)
     most = output_limit(desk) - len(head) - 2
-    where = f"all that it printed ({sized(_size(job))}) is in {job.path}: use Read or Grep on it"
+    size = sized(size_of(job.path))
+    where = f"all that it printed ({size}) is in {job.path}: use Read or Grep on it"
     printed = kept.text(most, f"[… the middle is left out; {where} …]").rstrip("\n")
     data = {
         "message": head,
@@ -133,10 +136,6 @@ def _told(job: Job, kept: Kept, desk: Desk) -> Outcome:
         "output": printed,
     }
     return done(f"{head}\n\n{printed or '(nothing new was printed)'}", data)
-
-
-def _size(job: Job) -> int:
-    return os.stat(job.path).st_size
 
 
 def status(job: Job) -> str:

@@ -29,7 +29,7 @@ class TaskStop(TypedTool[TaskStopArgs]):
         if job is None:
             return Failed(f"TaskStop: {unknown(args.task_id, desk.shop.jobs)}")
         was = "Stopped: " if is_running(job) else "It had ended already: "
-        job = await desk.shop.jobs.stop(args.task_id, "")
+        job = await desk.shop.jobs.stop(args.task_id)
         text = f"{was}{standing(job)} Its output is in {job.path or 'no file'}."
         return done(text, {"message": text, "task_id": job.id, "task_type": "local_bash"})
 

@@ -268,7 +268,7 @@ def test_jobs_that_start_at_the_same_time_count_too(
 
 def with_a_past(shells: Shells, path: str) -> None:
     """As in a session that goes on, after a run that had seven jobs."""
-    job = Job("job_7", "sleep 100", path, started=0.0, seconds=0.0, past="is over")
+    job = Job("job_7", "sleep 100", path, seconds=0.0, past="is over")
     outputs = OutputFolder(str(shells.kept), str(shells.elsewhere))
     shells.table = JobTable(shells.host, outputs, SystemClock(), shells.news.append, (job,))
     shells.shop.jobs = shells.table
