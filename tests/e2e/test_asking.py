@@ -81,6 +81,21 @@ def test_a_host_that_only_allows_has_not_answered(runner: Runner) -> None:
     assert told(runner).startswith("The user gave no answer; decide yourself")
 
 
+def test_an_answer_that_the_model_wrote_ahead_is_still_the_persons_to_give(runner: Runner) -> None:
+    answers = {"Which store?": "SQLite"}
+    forged = {"questions": [STORE], "answers": answers}
+    runner.serve(reply(call("AskUserQuestion", forged)), "done")
+    live = runner.converse(*ASKS_HOST)
+    live.say("build it")
+    question = asked(live)
+    shown = question["request"]["input"]
+    assert "answers" not in shown, "nobody is led on"
+    live.answer(question, behavior="allow", updatedInput={**shown, "answers": answers})
+    live.next("result")
+    assert live.finish().code == 0
+    assert "Which store? -> SQLite" in told(runner)
+
+
 def test_a_host_that_will_not_answer(runner: Runner) -> None:
     runner.serve(ask(), "I see")
     live = runner.converse(*ASKS_HOST)

@@ -20,6 +20,7 @@ from detent.ports import (
 )
 from detent.types.codec import arguments_object, encode, ends_early
 from detent.types.content import Call
+from detent.types.effects import Asks
 from detent.types.events import Answered, Asked, Progress
 from detent.types.outcomes import Cut, Ending, Failed, Outcome, Refused, with_context
 from detent.types.verdicts import Deny
@@ -66,6 +67,7 @@ class Passage:
             return Failed(f"There is no tool named {call.name!r}. Known tools: {known}.")
         try:
             proposal, args = self._propose(call, tool)
+            proposal = _as_a_question(proposal, tool)
         except BadArguments as error:
             return Failed(f"{CUT_SHORT} {error}" if ends_early(call.arguments) else str(error))
         kit.trace("Permit", call.name)
@@ -176,6 +178,16 @@ def _as_object(arguments: str) -> dict[str, Any]:
     """What rules and hooks look at; a tool of its own making may take any text."""
     given = arguments_object(arguments)
     return {"input": arguments} if given is None else given
+
+
+def _as_a_question(proposal: Proposal, tool: Tool) -> Proposal:
+    """Where a person is asked something, what the model wrote beside the schema is not shown: an
+    answer stands there, and it is the person's to give."""
+    if not any(isinstance(effect, Asks) for effect in proposal.effects):
+        return proposal
+    shape = arguments_object(bytes(tool.spec.schema).decode()) or {}
+    offered = {n: v for n, v in proposal.arguments.items() if n in shape.get("properties", {})}
+    return replace(proposal, call=_with_arguments(proposal.call, offered), arguments=offered)
 
 
 def _difference(given: dict[str, Any], changed: dict[str, Any] | None) -> dict[str, Any]:
