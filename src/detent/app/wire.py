@@ -229,10 +229,10 @@ def _compact_threshold(environ: Mapping[str, str]) -> int | None:
     return int(text) if text.isdigit() and int(text) else None
 
 
-def _longest_result(environ: Mapping[str, str]) -> int:
-    """More than usual only where the user wants to see more of what commands print."""
+def _output_wanted(environ: Mapping[str, str]) -> int:
+    """Characters of a command's output that the user wants the model to see; 0 is not said."""
     text = environ.get("BASH_MAX_OUTPUT_LENGTH", "")
-    return max(MOST_CHARACTERS, min(int(text), MOST_WANTED)) if text.isdigit() else MOST_CHARACTERS
+    return min(int(text), MOST_WANTED) if text.isdecimal() else 0
 
 
 def _limits(grounds: Grounds) -> Limits:
@@ -249,7 +249,7 @@ def _limits(grounds: Grounds) -> Limits:
         reactive=settings.reactive_compact,
         early_calls=settings.early_calls,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
-        characters=_longest_result(grounds.environ),
+        characters=max(MOST_CHARACTERS, _output_wanted(grounds.environ)),
         tool_seconds={n: s for n, s in settings.tool_timeouts.items() if n != "Bash"},
     )
 
@@ -270,9 +270,10 @@ def _for_tools(grounds: Grounds) -> dict[str, str]:
     names = {
         "BASH_DEFAULT_TIMEOUT_MS": "bash_default_timeout_ms",
         "BASH_MAX_TIMEOUT_MS": "bash_max_timeout_ms",
-        "BASH_MAX_OUTPUT_LENGTH": "bash_max_output_length",
     }
     given = {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}
+    if wanted := _output_wanted(environ):
+        given["bash_max_output_length"] = str(wanted)
     if seconds := grounds.settings.tool_timeouts.get("Bash"):  # it keeps its own, and its output
         limit = str(max(1, round(seconds * 1000)))
         given |= {"bash_default_timeout_ms": limit, "bash_max_timeout_ms": limit}

@@ -7,7 +7,6 @@ from detent.tools.shell.pacing import Paced
 from detent.tools.shell.spill import Spill
 from detent.tools.shell.truncate import MOST, Kept
 
-CEILING = 150_000
 FLOOR = 1_000
 
 
@@ -19,7 +18,7 @@ def setting(desk: Desk, name: str, otherwise: int) -> int:
 
 def output_limit(desk: Desk) -> int:
     """Characters of an output for the model."""
-    return max(FLOOR, min(setting(desk, "bash_max_output_length", MOST), CEILING))
+    return max(FLOOR, setting(desk, "bash_max_output_length", MOST))
 
 
 class ShellOutput:
