@@ -255,8 +255,8 @@ class Desk(Struct, frozen=True):
     settings: Mapping[str, str] = {}
     answer: Mapping[str, Any] = {}
     """What whoever permitted the call has added to its arguments or changed in them."""
-    cut_short: Callable[[str], None] = lambda text: None
-    """For a call that is cancelled: what it has come to so far."""
+    cut_short: Callable[[Callable[[], str]], None] = lambda so_far: None
+    """Takes what tells how far the call has come, in case that it is cancelled or given up."""
 
 
 class Tool(Protocol):

@@ -67,7 +67,9 @@ def test_an_interrupt_ends_the_call_and_all_it_started(
 ) -> None:
     stubborn = f"echo so far; (trap '' TERM INT; echo $BASHPID > {pipe.path}; sleep 300) & wait"
     runner.serve(reply(call("Bash", command=stubborn)), "done")
-    live = runner.start("-p", "go", *BYPASS, "--output-format", "json")
+    shown = ("--output-format", "stream-json", "--include-partial-messages")
+    live = runner.start("-p", "go", *BYPASS, *shown)
+    progress(live, output="so far\n")  # it was heard: what comes before that may be lost
     stubborn_one = os.pidfd_open(int(pipe.line()))
     os.kill(live.pid, how)
     ran = live.finish()

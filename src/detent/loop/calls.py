@@ -88,7 +88,7 @@ class CallRunner:
             await asyncio.wait(self._tasks, timeout=PATIENCE)
         for slot in self._slots.values():
             if slot.started and not slot.ended:
-                await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far))
+                await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far()))
 
     @property
     def acted(self) -> bool:
@@ -153,7 +153,7 @@ class CallRunner:
             await self._end(slot, outcome)
         except asyncio.CancelledError:
             if slot.started and not slot.ended:
-                await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far))
+                await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far()))
             raise
         finally:
             slot.prepared.set()

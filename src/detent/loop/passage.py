@@ -55,8 +55,8 @@ class Passage:
         self.stop = ""
         """Set when a hook or the person ends the turn."""
         self.seen: Mapping[str, str] = {}
-        self.so_far = ""
-        """What a call that was cut short had come to."""
+        self.so_far: Callable[[], str] = lambda: ""
+        """What a call that is cut short has come to."""
 
     async def prepare(self) -> Prepared | Outcome:
         """Ready to run, or how it ended before it could."""
@@ -131,7 +131,7 @@ class Passage:
             raise
         except BaseException as error:  # `sys.exit` in a tool ends the call, not the agent
             if isinstance(error, TimeoutError) and limit.expired():
-                return Cut(f"timed out after {seconds:g} s", self.so_far)
+                return Cut(f"timed out after {seconds:g} s", self.so_far())
             return Failed(f"{name} failed: {type(error).__name__}: {error!s}")
         if not isinstance(outcome, Ending):
             return Failed(f"{name} failed: it gave {type(outcome).__name__} and no outcome")
@@ -148,8 +148,8 @@ class Passage:
         self.seen = desk.files.noted
         return replace(desk, answer=prepared.answer, cut_short=self._cut_short)
 
-    def _cut_short(self, text: str) -> None:
-        self.so_far = text
+    def _cut_short(self, so_far: Callable[[], str]) -> None:
+        self.so_far = so_far
 
 
 class Asking:

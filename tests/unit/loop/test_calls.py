@@ -26,7 +26,7 @@ from detent.types.events import (
     Progress,
     Replied,
 )
-from detent.types.outcomes import Cut, Done, Failed, Refused, text_of
+from detent.types.outcomes import INTERRUPTED, Cut, Done, Failed, Refused, text_of
 from detent.types.verdicts import Allow
 from kitbench import READS, WRITES, Approving, Bench, BenchTool, bench, check_valid, results
 
@@ -164,6 +164,7 @@ def test_a_tool_that_will_not_end_does_not_hold_the_turn(monkeypatch: pytest.Mon
     running, over = asyncio.Event(), asyncio.Event()
 
     async def stubborn(args: dict[str, Any], desk: Desk) -> str:
+        desk.cut_short(lambda: "half of it")
         running.set()
         while not over.is_set():
             with suppress(asyncio.CancelledError):
@@ -175,7 +176,7 @@ def test_a_tool_that_will_not_end_does_not_hold_the_turn(monkeypatch: pytest.Mon
         await running.wait()
         turn.cancel()
         await asyncio.wait([turn])
-        assert isinstance(outcome_of(b), Cut), "it is given up"
+        assert outcome_of(b) == Cut(INTERRUPTED, "half of it"), "it is given up"
         over.set()
         for _ in range(5):
             await asyncio.sleep(0)

@@ -535,7 +535,7 @@ def test_what_a_cancelled_call_had_come_to_is_kept() -> None:
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            desk.cut_short("half of it")
+            desk.cut_short(lambda: "half of it")
         return ""
 
     async def interrupted() -> None:

@@ -103,6 +103,7 @@ async def _in_background(command: str, desk: Desk) -> Outcome:
 async def _in_foreground(args: BashArgs, desk: Desk, *, moves: bool) -> Outcome:
     seconds, most = _seconds(args, desk)
     with Footprint(wanted=moves) as footprint, closing(ShellOutput(desk)) as output:
+        desk.cut_short(lambda: output.text(ROOM_FOR_A_REASON))
         try:
             finished = await desk.host.run(
                 _argv(args.command, desk),
@@ -113,7 +114,8 @@ async def _in_foreground(args: BashArgs, desk: Desk, *, moves: bool) -> Outcome:
                 env=footprint.env,
             )
         except asyncio.CancelledError:
-            desk.cut_short(output.text(ROOM_FOR_A_REASON))
+            printed = output.text(ROOM_FOR_A_REASON)  # all of it, while its file is open
+            desk.cut_short(lambda: printed)
             raise
         if finished.timed_out:
             return _timed_out(finished, seconds, most, output)

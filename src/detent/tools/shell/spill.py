@@ -22,7 +22,7 @@ class Spill:
         """Why the rest is not there."""
 
     def feed(self, data: bytes) -> None:
-        if self.fault:
+        if self.fault or (self._file is not None and self._file.closed):
             return
         try:
             if self._file is None:

@@ -199,3 +199,11 @@ def test_a_file_that_cannot_be_made_is_told() -> None:
 )
 def test_sizes(count: int, said: str) -> None:
     assert sized(count) == said
+
+
+def test_what_comes_after_the_end_is_not_kept_and_raises_nothing(tmp_path: Path) -> None:
+    spill = Spill(lambda: open(tmp_path / "s", "xb", buffering=0))  # noqa: SIM115
+    spill.feed(b"first")
+    spill.close()
+    spill.feed(b"late")
+    assert (tmp_path / "s").read_bytes() == b"first" and not spill.fault
