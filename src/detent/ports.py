@@ -5,7 +5,7 @@ act on the Host, records entries in the Log, and projects the next request from 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from msgspec import Struct
 
@@ -60,6 +60,8 @@ class Finished(Struct, frozen=True):
     timed_out: bool = False
     note: str = ""
     """Why it was ended, if neither by itself nor by us: for the model."""
+    sandbox: str = ""
+    """What really held it: bwrap, landlock, or none; empty where none was wanted."""
 
 
 class FileFacts(Struct, frozen=True, gc=False):
@@ -110,7 +112,10 @@ class Host(Protocol):
         errors: Callable[[bytes], None] | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
-    ) -> Finished: ...
+        confined: bool = False,
+    ) -> Finished:
+        """`confined` runs it in the session's sandbox, if there is one."""
+
     async def start(
         self,
         argv: Sequence[str],
@@ -120,6 +125,7 @@ class Host(Protocol):
         errors: Callable[[bytes], None] | None = None,
         keeps_input: bool = False,
         env: Mapping[str, str] | None = None,
+        confined: bool = False,
     ) -> Running:
         """Like `run` without the waiting. `output` may be a file: then the program itself writes
         there, both streams, from the first byte on."""
@@ -324,6 +330,8 @@ class Answer(Struct, frozen=True):
     arguments: dict[str, Any] | None = None
     rules: tuple[str, ...] = ()
     """Rules to honour from now on."""
+    scope: Literal["session", "local", "project", "user"] = "session"
+    """How long they hold: this session, or stored in the settings of that name."""
     mode: str = ""
     """The permission mode from now on; empty is the one there is."""
     interrupt: bool = False
@@ -334,6 +342,12 @@ class Approver(Protocol):
     """Who answers "may I?". Must return; cancelling withdraws the question."""
 
     async def ask(self, question: Question) -> Answer: ...
+
+
+class Classifier(Protocol):
+    """The layer between rules and the person in mode `auto`. Ask means: it does not know."""
+
+    async def classify(self, proposal: Proposal, reason: str) -> Verdict: ...
 
 
 class Revised(Struct, frozen=True):

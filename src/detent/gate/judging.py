@@ -12,7 +12,7 @@ from detent.gate.modes import (
 )
 from detent.gate.precious import precious, redirects
 from detent.gate.rules import Place, allowing, might_restrict, restricting
-from detent.gate.shell import Command
+from detent.gate.shell.prover import Command
 from detent.gate.terms import Mode, Rule, RuleSet, Workspace
 from detent.ports import Proposal
 from detent.types.effects import Asks, Writes

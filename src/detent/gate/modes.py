@@ -4,9 +4,9 @@ import os
 import re
 
 from detent.gate.paths import is_inside, is_protected, is_secret, is_special, spellings
-from detent.gate.readonly import is_read_only
-from detent.gate.shell import Command, prove, unwrapped
-from detent.gate.suspects import folders, runs_its_arguments, suspects, written
+from detent.gate.shell.prover import Command, prove, unwrapped
+from detent.gate.shell.readonly import is_read_only
+from detent.gate.shell.suspects import folders, runs_its_arguments, suspects, written
 from detent.gate.terms import QUESTION, Mode, Workspace
 from detent.types.effects import Asks, Connects, Effect, Reads, Runs, Spawns, Writes
 from detent.types.verdicts import Allow, Ask, Deny, Verdict

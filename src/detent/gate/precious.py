@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from detent.gate.modes import finds_harmless
 from detent.gate.paths import is_protected, is_special
-from detent.gate.shell import prove
-from detent.gate.suspects import mentioned, placed, written
+from detent.gate.shell.prover import prove
+from detent.gate.shell.suspects import mentioned, placed, written
 from detent.gate.terms import Workspace
 from detent.types.effects import Effect, Reads, Runs, Writes
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from detent.gate.paths import spellings
 from detent.gate.patterns import compiled
-from detent.gate.shell import Command, is_assignment, prove, unwrapped
-from detent.gate.suspects import (
+from detent.gate.shell.prover import Command, is_assignment, prove, unwrapped
+from detent.gate.shell.suspects import (
     MOST_FOLDERS,
     changed,
     folders,

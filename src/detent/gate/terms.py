@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from detent.gate.paths import is_inside, is_secret, is_special
 from detent.types.errors import BadInput
+from detent.types.verdicts import Verdict
 
 QUESTION = "question"
 """The source of a verdict on a call that asks the person something."""
 
-Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"]
+Mode = Literal["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
 
 
 def parse_mode(text: str) -> Mode:
@@ -24,11 +25,24 @@ def parse_mode(text: str) -> Mode:
     raise BadInput(f"unknown permission mode {text!r}; known: {', '.join(get_args(Mode))}")
 
 
+class Origin(Struct, frozen=True, gc=False):
+    """Where a rule stands."""
+
+    scope: str = "flag"
+    """managed, flag, local, project, user, or session for what a person has just allowed."""
+    path: str = ""
+    """The file; empty for a flag."""
+    line: int = 0
+    folder: str = ""
+    """What `/p` in its patterns is below; empty is where the session began."""
+
+
 class Rule(Struct, frozen=True):
     tool: str
     what: str
     text: str
     """As the user wrote it, for telling which rule decided."""
+    origin: Origin = Origin()
 
 
 class RuleSet(Struct, frozen=True):
@@ -78,3 +92,30 @@ class Workspace:
         if is_inside(full, self.readable()):
             return True
         return self.holds(full) and not is_secret(full) and not is_special(full)
+
+
+class Policy(Struct, frozen=True):
+    """Everything that a decision depends on, but for the call and the disk."""
+
+    rules: RuleSet
+    mode: Mode
+    workspace: Workspace
+    is_saved: bool = True
+    """Whether the log takes what is written to it."""
+    trusts_sandbox: bool = False
+    """A sandbox that works holds commands back: they need no question of their own."""
+
+
+class Considered(Struct, frozen=True):
+    """A rule that was looked at on the way to a decision."""
+
+    rule: Rule
+    list: Literal["deny", "ask", "allow"]
+    matched: bool
+
+
+class Decision(Struct, frozen=True):
+    verdict: Verdict
+    rule: Rule | None = None
+    """The one that decided, if it was a rule."""
+    considered: tuple[Considered, ...] = ()

@@ -85,6 +85,7 @@ class LocalHost:
         errors: Callable[[bytes], None] | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        confined: bool = False,
     ) -> Finished:
         """`env` comes on top of the child environment. Raises OSError when nothing could start."""
         child = await self._start(argv, cwd, output, errors, stdin, env)
@@ -99,6 +100,7 @@ class LocalHost:
         errors: Callable[[bytes], None] | None = None,
         keeps_input: bool = False,
         env: Mapping[str, str] | None = None,
+        confined: bool = False,
     ) -> Running:
         return await self._start(argv, cwd, output, errors, None if keeps_input else b"", env)
 

@@ -78,6 +78,7 @@ class MemoryHost:
         errors: Callable[[bytes], None] | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        confined: bool = False,
     ) -> Finished:
         self.ran.append(list(argv))
         code, text = self._answer(argv)
@@ -94,6 +95,7 @@ class MemoryHost:
         errors: Callable[[bytes], None] | None = None,
         keeps_input: bool = False,
         env: Mapping[str, str] | None = None,
+        confined: bool = False,
     ) -> Running:
         """It has already ended: what it says is there, and nothing can be written to it."""
         self.ran.append(list(argv))

@@ -17,6 +17,8 @@ class Writes(Touch, frozen=True):
 
 class Runs(Touch, frozen=True):
     command: str
+    outside: bool = False
+    """Outside the sandbox, as it asks for."""
 
 
 class Connects(Touch, frozen=True):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from detent.gate.shell import Command, is_assignment, prove, unwrapped
+from detent.gate.shell.prover import Command, is_assignment, prove, unwrapped
 
 BASH = shutil.which("bash")
 PREAMBLE = """\

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from detent.gate.shell import Command
+from detent.gate.shell.prover import Command
 
 PathCheck = Callable[[str], bool]
 

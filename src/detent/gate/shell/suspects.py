@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from detent.gate.shell import RESERVED, WRAPPERS, Command, is_assignment, prove
+from detent.gate.shell.prover import RESERVED, WRAPPERS, Command, is_assignment, prove
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh"})
 _RUNNERS = WRAPPERS | {
