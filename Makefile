@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-small specs coverage lock clean
+.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-sandbox bench-small specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -19,10 +19,12 @@ tour: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
 
-# Damaged streams for as long as you like: make fuzz MINUTES=60
+# Damaged streams, and shell texts with bash as the judge, for as long as you like:
+# make fuzz MINUTES=60
 MINUTES ?= 5
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/codecs.py --minutes $(MINUTES) --seed $$(date +%s)
+	$(BIN)/python tests/fuzz/shell.py --minutes $(MINUTES) --seed $$(date +%s)
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -42,6 +44,10 @@ bench: $(READY)
 # Deltas per second on every wire beside the vendors' SDKs, and a thousand streams at once.
 bench-streams: $(READY)
 	$(BIN)/python bench/streams.py
+
+# What a confined command costs over a plain one.
+bench-sandbox: $(READY)
+	$(BIN)/python bench/sandbox.py
 
 # The embedded model at work: the demo task ten times, and ten one-line repairs.
 bench-small: $(LOCAL)

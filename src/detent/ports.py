@@ -14,7 +14,7 @@ from detent.types.effects import Effect
 from detent.types.events import Delta, Entry, Event
 from detent.types.messages import Reply, Request, ToolSpec
 from detent.types.outcomes import Outcome, Refused
-from detent.types.verdicts import Allow, Verdict
+from detent.types.verdicts import Allow, HookAnswer, Verdict
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -62,6 +62,8 @@ class Finished(Struct, frozen=True):
     """Why it was ended, if neither by itself nor by us: for the model."""
     sandbox: str = ""
     """What really held it: bwrap, landlock, or none; empty where none was wanted."""
+    refused: tuple[str, ...] = ()
+    """Hosts that the sandbox kept from being reached meanwhile."""
 
 
 class FileFacts(Struct, frozen=True, gc=False):
@@ -80,6 +82,10 @@ class Running(Protocol):
 
     @property
     def pid(self) -> int: ...
+    @property
+    def sandbox(self) -> str:
+        """What holds it, as in `Finished`."""
+
     def write(self, data: bytes) -> None:
         """To its input, where that was kept open. Never waits; a program that has closed it loses
         the data."""
@@ -94,8 +100,19 @@ class Running(Protocol):
 class Host(Protocol):
     """The machine: files and processes. Paths are absolute."""
 
-    async def read(self, path: str, limit: int) -> bytes: ...
-    async def write(self, path: str, data: bytes) -> None: ...
+    @property
+    def scratch(self) -> str:
+        """A folder that both we and a confined command may write to; empty is wherever files go
+        that nobody keeps."""
+
+    def real(self, path: str) -> str:
+        """Where a name leads, all links resolved."""
+
+    async def read(self, path: str, limit: int, *, real: bool = False) -> bytes:
+        """`real`: the path was resolved before. Where it leads through a link by now, it is not
+        opened: PermissionError."""
+
+    async def write(self, path: str, data: bytes, *, real: bool = False) -> None: ...
     async def facts(self, path: str) -> FileFacts | None: ...
     def walk(self, root: str, entering: Collection[str] = ()) -> AsyncIterator[FileFacts]:
         """All below it but for the insides of folders that are large, generated and never looked
@@ -167,6 +184,8 @@ class Job(Struct, frozen=True):
     """None while it runs; negative: the signal that killed it."""
     note: str = ""
     """Why it was ended, if not by itself."""
+    sandbox: str = ""
+    """What holds it, as in `Finished`."""
     past: str = ""
     """Of a job from an earlier run of the session: how it ended, which is all that is known."""
 
@@ -174,7 +193,9 @@ class Job(Struct, frozen=True):
 class Jobs(Protocol):
     """The session's commands in the background. The model is told when one ends."""
 
-    async def start(self, command: str, argv: Sequence[str], cwd: str) -> Job: ...
+    async def start(
+        self, command: str, argv: Sequence[str], cwd: str, *, confined: bool = False
+    ) -> Job: ...
     def find(self, job: str) -> Job | None: ...
     def all(self) -> tuple[Job, ...]: ...
     async def wait(self, job: str, seconds: float) -> Job:
@@ -263,6 +284,21 @@ class Desk(Struct, frozen=True):
     """What whoever permitted the call has added to its arguments or changed in them."""
     cut_short: Callable[[Callable[[], str]], None] = lambda so_far: None
     """Takes what tells how far the call has come, in case that it is cancelled or given up."""
+    places: Mapping[str, str] = {}
+    """Where the names that the call declared led to when it was judged."""
+
+    async def read(self, path: str, limit: int) -> bytes:
+        """The file that was judged, whatever its name leads to by now."""
+        return await self.host.read(self._place(path), limit, real=path in self.places)
+
+    async def write(self, path: str, data: bytes) -> None:
+        await self.host.write(self._place(path), data, real=path in self.places)
+
+    async def facts(self, path: str) -> FileFacts | None:
+        return await self.host.facts(self._place(path))
+
+    def _place(self, path: str) -> str:
+        return self.places.get(path, path)
 
 
 class Tool(Protocol):
@@ -301,6 +337,8 @@ class Proposal(Struct, frozen=True):
     effects: tuple[Effect, ...]
     cwd: str = ""
     """Where it will run; empty is where the session began."""
+    places: Mapping[str, str] = {}
+    """Where the names among its effects lead to: what is judged, and then opened."""
 
 
 class Admitted(Struct, frozen=True):
@@ -332,6 +370,9 @@ class Answer(Struct, frozen=True):
     """Rules to honour from now on."""
     scope: Literal["session", "local", "project", "user"] = "session"
     """How long they hold: this session, or stored in the settings of that name."""
+    asks: tuple[str, ...] = ()
+    """Rules by which to ask from now on, as long as the others hold."""
+    denies: tuple[str, ...] = ()
     mode: str = ""
     """The permission mode from now on; empty is the one there is."""
     interrupt: bool = False
@@ -348,6 +389,7 @@ class Classifier(Protocol):
     """The layer between rules and the person in mode `auto`. Ask means: it does not know."""
 
     async def classify(self, proposal: Proposal, reason: str) -> Verdict: ...
+    async def aclose(self) -> None: ...
 
 
 class Revised(Struct, frozen=True):
@@ -366,9 +408,17 @@ class Gate(Protocol):
     async def admit(
         self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
     ) -> Admitted | Refused | Stopped: ...
-    async def review(self, proposal: Proposal, outcome: Outcome) -> Revised: ...
+    async def review(self, proposal: Proposal, outcome: Outcome, ms: int = 0) -> Revised: ...
     async def prompted(self, content: tuple[UserBlock, ...]) -> str: ...
     async def stopping(self, text: str, again: bool) -> str: ...
+    def opened(self) -> str:
+        """How the session began (startup, resume), once and only if a hook wants to know."""
+
+    def hears(self, moment: str) -> bool:
+        """Whether a hook listens: the name is a field of HookSet."""
+
+    async def happened(self, moment: str, **facts: Any) -> HookAnswer:
+        """Told to all hooks that listen to it; what they say, as one answer."""
 
 
 class Log(Protocol):

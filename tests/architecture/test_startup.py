@@ -23,9 +23,9 @@ subprocess, uuid, decimal, datetime)."""
 
 USED = """
 detent
-detent.app approvers clock config desk grounds inbox journal models options places recorder \
-surroundings toolbox wire wishes workshop
-detent.context bounds conversation media project prompt tokens
+detent.app approvers clock desk gating grounds inbox journal models options places recorder \
+settings settings.record settings.sources surroundings toolbox wire wishes workshop
+detent.context bounds conversation media project prompt prompt.access tokens
 detent.gate gate hooks paths terms
 detent.http exchange transport
 detent.loop calls form kit limits listener rest room stages step turn

@@ -95,6 +95,23 @@ class Live:
     def pid(self) -> int:
         return self.process.pid
 
+    def pidfd(self, pid: int) -> int:
+        """Of the process that calls itself so below this run: in a sandbox it has another number
+        than outside."""
+        for status in Path("/proc").glob("[0-9]*/status"):
+            try:
+                if _numbers(status, "NSpid")[-1] == pid and self._is_above(status):
+                    return os.pidfd_open(int(status.parent.name))
+            except (OSError, IndexError):  # it is gone, or this kernel does not tell
+                continue
+        return os.pidfd_open(pid)
+
+    def _is_above(self, status: Path) -> bool:
+        parent = _numbers(status, "PPid")[0]
+        while parent not in (0, self.pid):
+            parent = _numbers(Path(f"/proc/{parent}/status"), "PPid")[0]
+        return parent == self.pid
+
     def follow(self) -> None:
         """From here on stdout and stderr are read; without it a test reads stdout itself."""
         if self._reading:
@@ -222,6 +239,8 @@ class Runner:
             "HOME": str(self.home),
             "DETENT_HOME": str(self.state),
             "DETENT_DISCOVERY_PORTS": "none",
+            # One for all tests: what holds in a sandbox here need not be tried out for each.
+            "XDG_CACHE_HOME": str(self.folder.parent / "cache"),
         }
         if self._server is not None:
             found |= self._reached()
@@ -325,6 +344,11 @@ class Pipe:
         os.close(self._descriptor)
 
 
+def _numbers(status: Path, name: str) -> list[int]:
+    lines = (line.partition(":") for line in status.read_text().splitlines())
+    return next(([int(word) for word in rest.split()] for key, _, rest in lines if key == name), [])
+
+
 def _is(frame: Frame, kind: str, subtype: str | None) -> bool:
     return frame["type"] == kind and (subtype is None or frame.get("subtype") == subtype)
 
@@ -397,7 +421,8 @@ def runner(wire: str, tmp_path: Path) -> Iterator[Runner]:
 
 
 @pytest.fixture
-def pipe(tmp_path: Path) -> Iterator[Pipe]:
-    pipe = Pipe(tmp_path / "pipe")
+def pipe(runner: Runner) -> Iterator[Pipe]:
+    """In the workspace: a sandbox lets commands write nowhere else."""
+    pipe = Pipe(runner.work / "pipe")
     yield pipe
     pipe.close()

@@ -174,7 +174,12 @@ def test_a_host_hears_of_a_job(runner: Runner) -> None:
 
 @pytest.mark.parametrize("how", ["-r", "--fork-session"])
 def test_a_session_that_goes_on_hears_that_its_jobs_are_over(runner: Runner, how: str) -> None:
-    runner.serve(reply(in_background("echo printed; sleep 500")), "bye")
+    until_it_printed = "while [ ! -e begun ]; do sleep 0.01; done"
+    runner.serve(
+        reply(in_background("echo printed; touch begun; sleep 500")),
+        reply(call("Bash", command=until_it_printed)),
+        "bye",
+    )
     first = runner.prompt("go", *FREELY).result
     path = first["background_jobs_ended"][0]["output_file"]
 
@@ -185,7 +190,7 @@ def test_a_session_that_goes_on_hears_that_its_jobs_are_over(runner: Runner, how
     resume = ("-r", first["session_id"], *([] if how == "-r" else [how]))
     second = runner.frames("how is it?", *resume, "--allowedTools", "Bash(sleep *)")
     told = "".join(runner.requests[0].user_texts)
-    assert "[Background job job_1 (echo printed; sleep 500) is over: it was ended with" in told
+    assert "[Background job job_1 (echo printed; touch begun; sleep 500) is over: it was" in told
     assert f"Its output is in {path}.]" in told
     looked, read, begun = second.tool_results
     assert "is over" in looked["content"] and "printed" in looked["content"]

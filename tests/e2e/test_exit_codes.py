@@ -175,7 +175,7 @@ def test_a_signal_while_a_command_runs(runner: Runner, pipe: Pipe, number: int, 
     runner.serve(reply(call("Bash", command=command, id="long")), "and on")
     live = runner.start("-p", "x", "--output-format", "json", UNTIL_KILLED)
     pids = [int(pid) for pid in pipe.line().split()]
-    descriptors = [os.pidfd_open(pid) for pid in pids]
+    descriptors = [live.pidfd(pid) for pid in pids]
     try:
         os.kill(live.pid, number)
         ran = live.finish()
@@ -199,7 +199,7 @@ def test_a_killed_run_leaves_a_session_that_goes_on(runner: Runner, pipe: Pipe) 
     text = f"echo $$ > {pipe.path}; exec sleep 1000"
     runner.serve(reply(call("Bash", command=text, id="long")), "and on")
     live = runner.start("-p", "x", UNTIL_KILLED)
-    command = os.pidfd_open(int(pipe.line()))
+    command = live.pidfd(int(pipe.line()))
     live.process.kill()
     live.finish()
     assert is_gone(command, within=5), "what the agent had started ends with it"
@@ -215,7 +215,7 @@ def test_a_second_signal_leaves_no_process_behind(runner: Runner, pipe: Pipe) ->
     command = f"trap '{told}' TERM; echo $$ > {pipe.path}; while :; do sleep 1000 & wait; done"
     runner.serve(reply(call("Bash", command=command)))
     live = runner.start("-p", "x", UNTIL_KILLED)
-    descriptor = os.pidfd_open(int(pipe.line()))
+    descriptor = live.pidfd(int(pipe.line()))
     try:
         os.kill(live.pid, signal.SIGINT)
         assert pipe.line().startswith("told")

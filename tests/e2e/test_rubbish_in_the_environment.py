@@ -70,7 +70,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ('{"permissions": {"allow": ["Bash("]}}', "permissions.allow"),
+        ('{"permissions": {"ask": ["Bash("]}}', "permissions.ask"),
         ('{"permissions": {"deny": ["!!"]}}', "permissions.deny"),
         ('{"permissions": {"defaultMode": "yolo"}}', "defaultMode"),
         ('{"idleTimeout": -1}', "idleTimeout"),

@@ -70,7 +70,7 @@ def test_an_interrupt_ends_the_call_and_all_it_started(
     shown = ("--output-format", "stream-json", "--include-partial-messages")
     live = runner.start("-p", "go", *BYPASS, *shown)
     progress(live, output="so far\n")  # it was heard: what comes before that may be lost
-    stubborn_one = os.pidfd_open(int(pipe.line()))
+    stubborn_one = live.pidfd(int(pipe.line()))
     os.kill(live.pid, how)
     ran = live.finish()
     assert is_gone(stubborn_one)

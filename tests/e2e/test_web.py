@@ -115,7 +115,7 @@ def test_an_inside_is_not_reached_in_any_mode(runner: Runner, site: Any) -> None
 
 def test_a_redirect_elsewhere_is_told_and_not_followed(runner: Runner, site: Any) -> None:
     runner.serve(reply(call("WebFetch", url=f"http://{place(site)}/moved", prompt="?")), "done")
-    ran = runner.frames("look", *reaching(site), "--allowedTools", "WebFetch")
+    ran = runner.frames("look", *reaching(site), "--allowedTools", "WebFetch(domain:127.0.0.1)")
     (result,) = ran.tool_results
     assert "has moved to another port: http://127.0.0.1:1/secret" in json.dumps(result["content"])
     assert site.paths == ["/moved"]

@@ -19,6 +19,7 @@ from detent.types.effects import Effect
 from detent.types.events import (
     CallEnded,
     CallStarted,
+    Classified,
     Entry,
     Opened,
     Prompted,
@@ -34,6 +35,8 @@ HERE = Path(__file__).parent
 LOG, MESSAGES = HERE / "log-v1.jsonl", HERE / "log-v1.messages.json"
 LATER = HERE / "log-v1-withheld.jsonl"
 """With `Withheld`, documents, and the value a turn may end with."""
+JUDGED = HERE / "log-v1-classified.jsonl"
+"""With `Classified`, what it has cost, and a command outside the sandbox."""
 
 
 class Golden(msgspec.Struct):
@@ -45,7 +48,10 @@ def test_every_entry_is_read() -> None:
     reading = read_log(str(LOG))
     assert (reading.damaged, reading.torn) == (0, False)
     assert len(reading.entries) == len(LOG.read_bytes().splitlines())
-    assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - {Withheld}
+    assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - {
+        Classified,
+        Withheld,
+    }
     opened = reading.entries[0]
     assert isinstance(opened, Opened)
     assert opened.format == 1
@@ -75,6 +81,19 @@ def test_what_came_later_is_read_and_written_the_same() -> None:
     assert b"".join(map(frame, reading.entries)) == LATER.read_bytes()
     *_, ended = reading.entries
     assert isinstance(ended, TurnEnded) and ended.output == {"shows": "nothing"}
+
+
+def test_a_log_of_mode_auto_is_read_and_written_the_same() -> None:
+    reading = read_log(str(JUDGED))
+    assert (reading.damaged, reading.torn) == (0, False)
+    assert b"".join(map(frame, reading.entries)) == JUDGED.read_bytes()
+    said = [entry for entry in reading.entries if isinstance(entry, Classified)]
+    assert [each.decision for each in said] == ["allow", "deny"]
+    *_, ended = reading.entries
+    assert isinstance(ended, TurnEnded) and ended.lost["k"].input == 600
+    assert "publishes" not in repr(project(reading.entries[:7])), (
+        "what it says is not for the model"
+    )
 
 
 def test_withheld_pictures_stay_notes() -> None:

@@ -4,12 +4,14 @@ import os
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from detent.app.clock import SystemClock
-from detent.app.config import Settings, load_sources, merge
 from detent.app.models import open_model
 from detent.app.options import Options
-from detent.app.places import detent_home, user_home
+from detent.app.places import user_home
+from detent.app.settings.record import Settings
+from detent.app.settings.sources import Where, load_sources, merge, where_of
 from detent.ports import Clock, Model
 from detent.types.errors import BadInput
 
@@ -24,6 +26,17 @@ class Grounds(Struct, frozen=True):
     home: str
     """The program's."""
     clock: Clock
+    where: Where
+    """Where its settings are."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the user trusts the folder, by a word for this run or for good."""
+        if self.options.trust:
+            return True
+        from detent.app.trust.deciding import is_trusted_folder
+
+        return is_trusted_folder(self.where, self.settings.trusted_folders, self.own)
 
     def model(self, options: Options) -> Model:
         return open_model(options, self.settings, self.environ, self.clock)
@@ -32,10 +45,18 @@ class Grounds(Struct, frozen=True):
 def grounds_of(options: Options) -> Grounds:
     environ = os.environ if options.environ is None else options.environ
     cwd = working_folder(options.cwd)
-    own, home = user_home(environ), detent_home(environ)
-    sources = load_sources(cwd, home, own, options.setting_sources, options.settings)
+    where = where_of(cwd, environ, options.managed_folders)
+    sources = load_sources(where, options.setting_sources, options.settings)
+    notes: tuple[str, ...] = ()
+    if not options.trust and any(source.is_project for source in sources):
+        from detent.app.trust.deciding import with_trust
+
+        sources, notes = with_trust(sources, where, user_home(environ))
     settings = merge(sources, trusted=options.trust)
-    return Grounds(options, environ, settings, cwd, own, home, options.clock or SystemClock())
+    if notes:
+        settings = replace(settings, notices=(*notes, *settings.notices))
+    clock = options.clock or SystemClock()
+    return Grounds(options, environ, settings, cwd, user_home(environ), where.home, clock, where)
 
 
 def working_folder(wanted: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from detent.app.config import Settings
 from detent.app.options import Options
 from detent.app.places import detent_home
+from detent.app.settings.record import Settings
 from detent.app.wishes import retries, wishes_for, wishes_of
 from detent.models.build import Wishes, build_route
 from detent.models.catalog import Catalog, ModelFacts, catalog

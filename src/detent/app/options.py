@@ -6,9 +6,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from detent.app.recorder import Observer
+from detent.app.settings.sources import MANAGED
 from detent.gate.hooks import HookSet
 from detent.loop.stages import Trace, no_trace
-from detent.ports import Approver, Clock, Host, Model, Tool, Toolbox
+from detent.ports import Approver, Classifier, Clock, Host, Model, Tool, Toolbox
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -41,7 +42,12 @@ class Options(Struct, frozen=True, kw_only=True):
     disallowed_tools: tuple[str, ...] = ()
     approver: Approver | None = None
     """None denies whatever would have to be asked."""
+    classifier: Classifier | None = None
+    """Asked in mode `auto` about what no rule decides; None is the model that the settings name."""
     hooks: HookSet = HookSet()
+    sandbox: str = ""
+    """What holds commands: auto (the best that works), bwrap, landlock, or off; empty leaves it to
+    the settings, and else to auto. One that is named and does not work is an error."""
     trust: bool = False
     """Honour what the project's own settings allow."""
 
@@ -72,8 +78,11 @@ class Options(Struct, frozen=True, kw_only=True):
     fork: bool = False
     persist: bool = True
 
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] | str | None = None
+    """Values, or the name of a file that holds them."""
     setting_sources: Sequence[str] = ("user", "project", "local")
+    managed_folders: Sequence[str] = MANAGED
+    """Where `managed-settings.json` of the machine is looked for."""
     environ: Mapping[str, str] | None = None
     """None is the process's own."""
     host: Host | None = None

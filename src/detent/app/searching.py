@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from detent.app.config import Settings
+from detent.app.settings.record import Settings
 from detent.http.addresses import parse_address
 from detent.tools.web.engines import PROVIDERS, Engine
 from detent.types.errors import BadInput

@@ -6,11 +6,11 @@ import time
 from detent.context.prompt import Surroundings
 
 
-def look_around(cwd: str, mode: str, now: float) -> Surroundings:
+def look_around(cwd: str, now: float) -> Surroundings:
     system = os.uname() if hasattr(os, "uname") else None
     platform = f"{system.sysname} {system.release}" if system else "Windows"
     date = time.strftime("%Y-%m-%d", time.localtime(now))
-    return Surroundings(cwd, platform, date, repository_root(cwd) is not None, mode)
+    return Surroundings(cwd, platform, date, repository_root(cwd) is not None)
 
 
 def repository_root(folder: str) -> str | None:

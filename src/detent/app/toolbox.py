@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from detent.app.approvers import is_person
-from detent.app.config import Settings
 from detent.app.grounds import Grounds
 from detent.app.options import Options
+from detent.app.settings.record import Settings
 from detent.gate.terms import RuleSet
 from detent.ports import Tool, Toolbox
 from detent.tools.registry import Registry, canonical_name, catalogue
@@ -81,6 +81,18 @@ def _toolbox(grounds: Grounds, rules: RuleSet) -> Toolbox:
 
 def _given(grounds: Grounds) -> dict[str, tuple[Any, ...]]:
     """What tools need to know of the settings before they are used."""
+    return {**_of_shell(grounds), **_of_search(grounds)}
+
+
+def _of_shell(grounds: Grounds) -> dict[str, tuple[Any, ...]]:
+    """What may run outside the sandbox, where there is one."""
+    wishes = grounds.settings.sandbox
+    if wishes is None or (grounds.options.sandbox or wishes.backend) == "off":
+        return {}
+    return {"Bash": (wishes.allow_unsandboxed, wishes.excluded_commands)}
+
+
+def _of_search(grounds: Grounds) -> dict[str, tuple[Any, ...]]:
     settings, environ = grounds.settings, grounds.environ
     if not settings.web_search and not any(environ.get(name) for name in SEARCH_VARIABLES):
         return {}

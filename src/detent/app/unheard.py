@@ -1,7 +1,6 @@
 """Rules given with a flag that name no tool: a typing error in a deny rule must not go unheard."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from detent.gate.rules import parse_rule
 from detent.tools.registry import canonical_name, catalogue
@@ -21,6 +20,8 @@ def unheard(rules: Iterable[str], offered: Iterable[str]) -> list[str]:
         tool = parse_rule(text, canonical_name).tool
         if tool in ELSEWHERE or tool in known.values() or "*" in tool or tool.startswith("mcp__"):
             continue
+        from difflib import get_close_matches
+
         near = get_close_matches(tool.lower(), known, n=1)
         hint = f"; did you mean {known[near[0]]}?" if near else ""
         notes.append(f"the rule {text} names no tool that there is{hint}")

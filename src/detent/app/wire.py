@@ -1,38 +1,45 @@
 """The composition root: options in, a working session out. The one place that knows everybody."""
 
-import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from detent.app.approvers import DenyingApprover
-from detent.app.config import Settings
+from detent.app.approvers import DenyingApprover, is_person
 from detent.app.desk import DeskMaker
+from detent.app.gating import (
+    free_reading,
+    gate_of,
+    mode_switch,
+    permitted_mode,
+    rules_of,
+    workspace_of,
+)
 from detent.app.grounds import Grounds, grounds_of
 from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
 from detent.app.models import facts_of, prices, unpriced
 from detent.app.options import Options
-from detent.app.recorder import Recorder
+from detent.app.recorder import Recorder, to_nobody
 from detent.app.surroundings import look_around
 from detent.app.toolbox import held_back, toolbox_of, unavailable
 from detent.app.workshop import Shop, outputs_folders
 from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
+from detent.context.prompt.access import Access
 from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
-from detent.gate.terms import Rule, RuleSet, Workspace, parse_mode
+from detent.gate.terms import RuleSet, Workspace
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
-from detent.ports import Proposal, Toolbox
-from detent.tools.registry import canonical_name
-from detent.types.content import Call
-from detent.types.effects import Reads
+from detent.ports import Toolbox
 from detent.types.errors import BadInput
-from detent.types.events import Entry, Notice, Switched, TurnEnded
+from detent.types.events import Event, Notice, Switched, TurnEnded
 from detent.types.usage import Usage
-from detent.types.verdicts import Allow
+
+if TYPE_CHECKING:
+    from detent.app.sandboxing import SessionSandbox
 
 
 class Engine:
@@ -55,10 +62,17 @@ class Engine:
         self.gate = gate
         self.shop = shop
         self.notices: list[str] = [*journal.notices, *grounds.settings.notices]
+        self.hints: tuple[str, ...] = grounds.settings.hints
         self.facts = facts_of(grounds.settings)
         """What is known of a model by its name."""
+        self.parting: list[Event] = []
+        """What was to be told when nobody read any more: hooks at the end of the session."""
         self._grounds = grounds
         self._options = grounds.options
+        self._is_sandbox_checked = False
+
+    def set_mode(self, mode: str) -> None:
+        self.gate.mode = permitted_mode(mode, self._grounds.settings)
 
     @property
     def cwd(self) -> str:
@@ -85,12 +99,35 @@ class Engine:
 
     async def begin(self) -> None:
         """The first entry is written with the first prompt, not before."""
+        await self._check_sandbox()
         if self.journal.is_new:
             self.journal.is_new = False
             await self.recorder.emit(opening(self.journal.session, self.cwd))
 
+    async def _check_sandbox(self) -> None:
+        """Before anything happens, where the user insists on one or goes by it; else it is tried
+        with the first command. Raises BadInput."""
+        wishes, flag = self._grounds.settings.sandbox, self._options.sandbox
+        insists = flag in ("bwrap", "landlock") or (wishes is not None and wishes.is_required)
+        goes_by = wishes is not None and wishes.auto_allow
+        if not (insists or goes_by) or self._is_sandbox_checked:
+            return
+        from detent.app.sandboxing import checked, wishes_of
+
+        self._is_sandbox_checked = True
+        backend = await checked(self.shop.confinement.sandbox, wishes_of(self._grounds))
+        self.gate.trusts_sandbox = goes_by and backend != "none"
+
     async def aclose(self) -> None:
         try:
+            self.recorder.attach(to_nobody, self.parting.append)
+            if self.gate.has_opened and self.gate.hears("session_ended"):
+                from detent.app.hooking import say_goodbye
+
+                await say_goodbye(self.gate, self.recorder)
+            await self.gate.aclose()
+            if self.gate.classifier is not None:
+                await self.gate.classifier.aclose()
             await self.shop.aclose()
         finally:
             await self.kit.model.aclose()
@@ -100,9 +137,8 @@ class Engine:
 def assemble(options: Options) -> Engine:
     grounds = grounds_of(options)
     settings, clock = grounds.settings, grounds.clock
-    rules = _rules(options, settings)
+    rules = rules_of(options, settings, grounds.cwd)
     toolbox, form = toolbox_of(grounds, rules)
-    mode = parse_mode(options.permission_mode or settings.mode or "default")
     model = grounds.model(options)
     price = prices(settings)
     if options.max_budget_usd and price(model.name, Usage(input=1)) is None:
@@ -113,27 +149,17 @@ def assemble(options: Options) -> Engine:
         toolbox = held_back(toolbox, form, settings, model.window, entries)
     conversation = Conversation(entries)
     recorder = Recorder(journal.log, conversation, options.observers)
-    workspace = _workspace(grounds, lambda: outputs_folders(journal))
-    gate = Gatekeeper(
-        workspace,
-        mode=mode,
-        rules=rules,
-        hooks=options.hooks,
-        hooks_first=settings.gate_order == "hooks_first",
-        saved=lambda: not journal.log.trouble,
-        report=lambda text: recorder.hint(Notice(text, "warning")),
-        canonical=canonical_name,
-    )
-    if not options.permission_mode and _was_planning(entries):
-        gate.mode = "plan"  # the way out leads to the mode that is set
+    workspace = workspace_of(grounds, lambda: outputs_folders(journal))
+    gate = gate_of(grounds, rules, workspace, journal, recorder)
     inbox = Queue()
     shop = Shop(
         grounds,
         journal,
         tell=inbox.tell,
         holds=workspace.holds,
-        reads_freely=_free_reading(gate),
-        switch_mode=_mode_switch(gate, recorder),
+        reads_freely=free_reading(gate),
+        switch_mode=mode_switch(gate, recorder, settings),
+        sandbox=_sandbox(grounds, workspace, rules, journal, recorder),
     )
     kit = Kit(
         model=model,
@@ -142,9 +168,9 @@ def assemble(options: Options) -> Engine:
         approver=options.approver or DenyingApprover(),
         inbox=inbox,
         clock=clock,
-        desk=DeskMaker(shop, journal.session, _for_tools(grounds), entries),
+        desk=DeskMaker(shop, journal.session, _for_tools(grounds, workspace), entries),
         conversation=conversation,
-        system=_system(options, grounds.cwd, mode, clock.now()),
+        system=_system(grounds, rules, toolbox, gate.mode),
         emit=recorder.emit,
         hint=recorder.hint,
         limits=_limits(grounds),
@@ -154,12 +180,26 @@ def assemble(options: Options) -> Engine:
     )
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
     engine.notices += _about_tools(grounds, rules, toolbox)
+    engine.notices += _listen(engine, grounds)
     return engine
+
+
+def _listen(engine: Engine, grounds: Grounds) -> list[str]:
+    """What hooks need to know, and those of the settings; gives what will not run of them."""
+    engine.gate.asks_person = is_person(grounds.options.approver)
+    engine.gate.source = "resume" if engine.journal.log.entries else "startup"
+    if not grounds.settings.hooks:
+        return []
+    from detent.app.hooking import add_commands
+
+    return add_commands(engine, grounds.settings.hooks, grounds.cwd)
 
 
 def _about_tools(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str]:
     """What the user should know of tools that were named and are not there."""
     options, notes = grounds.options, list[str]()
+    if options.allowed_tools and grounds.settings.managed_rules_only:
+        notes.append("--allowedTools is ignored; managed settings alone allow")
     if options.toolbox is None:
         notes += unavailable(grounds, rules, toolbox)
     if given := (*options.allowed_tools, *options.disallowed_tools):
@@ -167,60 +207,6 @@ def _about_tools(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str
 
         notes += unheard(given, (spec.name for spec in toolbox.specs()))
     return notes
-
-
-def _was_planning(entries: Sequence[Entry]) -> bool:
-    """Whether an earlier part of the session ended in plan mode: no plan was approved since."""
-    modes = (e.mode for e in reversed(entries) if isinstance(e, Switched) and e.mode)
-    return next(modes, "") == "plan"
-
-
-def _mode_switch(gate: Gatekeeper, recorder: Recorder) -> Callable[[str], Awaitable[str]]:
-    """Empty is the way back from plan mode."""
-
-    async def switch(mode: str) -> str:
-        wanted = parse_mode(mode or gate.usual_mode)
-        if wanted != gate.mode:
-            gate.mode = wanted
-            await recorder.emit(Switched(mode=wanted))
-        return wanted
-
-    return switch
-
-
-def _free_reading(gate: Gatekeeper) -> Callable[[str, str], bool]:
-    """Whether Read would open a file unasked, for tools that find files by themselves."""
-
-    def is_free(path: str, cwd: str) -> bool:
-        reading = Proposal(Call("", "Read", ""), "Read", {}, (Reads(path),), cwd)
-        return isinstance(gate.judge(reading), Allow)
-
-    return is_free
-
-
-def _workspace(grounds: Grounds, outputs: Callable[[], tuple[str, ...]]) -> Workspace:
-    cwd = grounds.cwd
-    further = (*grounds.options.add_dirs, *grounds.settings.directories)
-    for folder in further:
-        if not os.path.isdir(os.path.join(cwd, folder)):
-            raise BadInput(f"there is no folder {folder} to add")
-    roots = tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
-    return Workspace(cwd, roots, grounds.own, readable=outputs)
-
-
-def _rules(options: Options, settings: Settings) -> RuleSet:
-    def parsed(*lists: tuple[str, ...]) -> tuple[Rule, ...]:
-        if not any(lists):
-            return ()
-        from detent.gate.rules import parse_rule
-
-        return tuple(parse_rule(text, canonical_name) for texts in lists for text in texts)
-
-    return RuleSet(
-        allow=parsed(options.allowed_tools, settings.allow),
-        ask=parsed(settings.ask),
-        deny=parsed(options.disallowed_tools, settings.deny),
-    )
 
 
 def _compact_threshold(environ: Mapping[str, str]) -> int | None:
@@ -254,17 +240,27 @@ def _limits(grounds: Grounds) -> Limits:
     )
 
 
-def _system(options: Options, cwd: str, mode: str, now: float) -> tuple[str, ...]:
+def _system(grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str) -> tuple[str, ...]:
+    options = grounds.options
+    access = Access(
+        mode=mode,
+        tools=tuple(spec.name for spec in toolbox.specs()),
+        denied=tuple(rule.text for rule in rules.deny),
+        asked=tuple(rule.text for rule in rules.ask),
+        hooks=tuple(dict.fromkeys(hook.event for hook in grounds.settings.hooks)),
+        is_stranger=grounds.settings.is_stranger,
+    )
     form = section("form") if options.json_schema is not None else ""
     return build_prompt(
-        look_around(cwd, mode, now),
+        look_around(grounds.cwd, grounds.clock.now()),
+        access,
         custom=options.system_prompt,
         override=options.override_system_prompt,
         append="\n\n".join(filter(None, (options.append_system_prompt, form))),
     )
 
 
-def _for_tools(grounds: Grounds) -> dict[str, str]:
+def _for_tools(grounds: Grounds, workspace: Workspace) -> dict[str, str]:
     """What a tool may know of the settings, as texts."""
     environ = grounds.environ
     names = {
@@ -277,4 +273,35 @@ def _for_tools(grounds: Grounds) -> dict[str, str]:
     if seconds := grounds.settings.tool_timeouts.get("Bash"):  # it keeps its own, and its output
         limit = str(max(1, round(seconds * 1000)))
         given |= {"bash_default_timeout_ms": limit, "bash_max_timeout_ms": limit}
+    places = _writable(grounds, workspace.roots)
+    given["sandbox_writable"] = "\n".join(places)
     return {**given, "search_excludes": "\n".join(SECRET_GLOBS)}
+
+
+def _writable(grounds: Grounds, roots: tuple[str, ...]) -> tuple[str, ...]:
+    """Where a sandbox lets commands write."""
+    wishes = grounds.settings.sandbox
+    if wishes is None:
+        return roots
+    from detent.app.settings.sandbox import writable_places
+
+    return writable_places(wishes, roots, grounds.cwd, grounds.own)
+
+
+def _sandbox(
+    grounds: Grounds, workspace: Workspace, rules: RuleSet, journal: Journal, recorder: Recorder
+) -> "Callable[[], SessionSandbox | None]":
+    """Made with the first command."""
+
+    def make() -> "SessionSandbox | None":
+        from detent.app.sandboxing import sandbox_of
+
+        sandbox = sandbox_of(grounds, workspace.roots, outputs_folders(journal), rules.deny)
+        if sandbox is not None:
+            wishes = grounds.settings.sandbox
+            is_wanted = wishes is not None and bool(wishes.enabled or wishes.allowed_domains)
+            level: Any = "warning" if is_wanted else "info"
+            sandbox.tell = lambda text: recorder.hint(Notice(text, level))
+        return sandbox
+
+    return make

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from msgspec import Raw
 from msgspec.structs import replace
 
-from detent.app.config import Settings
 from detent.app.options import Options
+from detent.app.settings.record import Settings
 from detent.models.build import Wishes
 from detent.models.providers import Choice
 from detent.models.retry import RetryPolicy

@@ -14,7 +14,9 @@ from detent.types.events import CallEnded
 from detent.types.outcomes import Done
 
 if TYPE_CHECKING:
+    from detent.app.confining import Confinement
     from detent.app.outputs import OutputFolder
+    from detent.app.sandboxing import SessionSandbox
     from detent.host.local import LocalHost
 
 PARTS = ("host", "web", "code", "jobs")
@@ -34,6 +36,7 @@ class Shop:
         holds: Callable[[str], bool],
         reads_freely: Callable[[str, str], bool],
         switch_mode: Callable[[str], Awaitable[str]],
+        sandbox: "Callable[[], SessionSandbox | None]" = lambda: None,
     ) -> None:
         self._grounds = grounds
         self._journal = journal
@@ -41,12 +44,19 @@ class Shop:
         self._holds = holds
         self._reads_freely = reads_freely
         self._switch_mode = switch_mode
+        self._sandbox = sandbox
         self.cwd = self._last_folder() or grounds.cwd
         self._earlier = self._earlier_jobs()
 
     @cached_property
     def host(self) -> Host:
-        return self._grounds.options.host or local_host(self._grounds)
+        return self._grounds.options.host or local_host(self._grounds, self.confinement)
+
+    @cached_property
+    def confinement(self) -> "Confinement":
+        from detent.app.confining import Confinement
+
+        return Confinement(self._sandbox)
 
     @cached_property
     def outputs(self) -> "OutputFolder":
@@ -82,7 +92,7 @@ class Shop:
             holds=self._holds,
             reads_freely=lambda path: self._reads_freely(path, self.cwd),
             chosen=self._grounds.settings.lsp,
-            trusted=self._grounds.options.trust,
+            trusted=self._grounds.is_trusted,
         )
 
     @property
@@ -149,7 +159,7 @@ def temporary_folder(session: str) -> str:
     return os.path.join(gettempdir(), f"detent-{session}")
 
 
-def local_host(grounds: Grounds) -> "LocalHost":
+def local_host(grounds: Grounds, confinement: "Confinement | None" = None) -> "LocalHost":
     """Children get the user's environment, but not the keys to the models in use."""
     from detent.host.local import LocalHost
 
@@ -163,4 +173,4 @@ def local_host(grounds: Grounds) -> "LocalHost":
         own = settings.web_search.get("apiKeyEnv", "")
         return key_variables(known_models(settings), *in_use) | {own}
 
-    return LocalHost(withheld=withheld, passed=settings.pass_env)
+    return LocalHost(withheld=withheld, passed=settings.pass_env, sandbox=confinement)

@@ -1,33 +1,40 @@
 """The gate: rules, modes, hooks and the person, joined so that the strictest wins."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from detent.gate.hooks import (
-    AfterCall,
-    BeforeCall,
-    HookAnswer,
-    HookSet,
-    Stopping,
-    Submitted,
-    ask_hooks,
+from detent.gate.hooks import HookAnswer, HookSet
+from detent.gate.terms import QUESTION, Mode, Origin, Policy, Rule, RuleSet, Workspace
+from detent.ports import (
+    Admitted,
+    Answer,
+    Approver,
+    Classifier,
+    Proposal,
+    Question,
+    Revised,
+    Stopped,
 )
-from detent.gate.terms import QUESTION, Mode, RuleSet, Workspace
-from detent.ports import Admitted, Answer, Approver, Proposal, Question, Revised, Stopped
 from detent.types.content import UserBlock, plain_text
 from detent.types.effects import Connects, Effect
-from detent.types.errors import BadInput, PromptBlocked
-from detent.types.outcomes import Failed, Outcome, Refused, text_of, with_context
+from detent.types.errors import BadInput
+from detent.types.outcomes import Outcome, Refused
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
+
+if TYPE_CHECKING:
+    from detent.gate.hooks.background import Background
+
+Propose = Callable[[dict[str, Any]], Proposal]
+"""The call with other arguments."""
 
 SPOKESMEN = ("person", "user", "host")
 """Whoever answers so gives the words of the user."""
 
 
 class Gatekeeper:
-    def __init__(
+    def __init__(  # noqa: PLR0913  a session is made of that many parts
         self,
         workspace: Workspace,
         *,
@@ -38,6 +45,7 @@ class Gatekeeper:
         saved: Callable[[], bool] = lambda: True,
         report: Callable[[str], None] = lambda text: None,
         canonical: Callable[[str], str] = lambda name: name,
+        store: Callable[[str, str, str], Awaitable[None]] | None = None,
     ) -> None:
         self.usual_mode: Mode = "default"
         """The last one that was not plan mode, to return to from there."""
@@ -49,6 +57,17 @@ class Gatekeeper:
         self._saved = saved
         self._report = report
         self._canonical = canonical
+        self._store = store
+        """Keeps a rule beyond the session: list, rule, scope."""
+        self.classifier: Classifier | None = None
+        """Stands before the person in mode `auto`."""
+        self.trusts_sandbox = False
+        """A sandbox that works holds commands, and the user goes by it."""
+        self.asks_person = True
+        """Whoever is asked is a person, who may want to be called."""
+        self.source = "startup"
+        """How the session began, for hooks; empty when they were told."""
+        self._background: Background | None = None
 
     @property
     def mode(self) -> Mode:
@@ -62,26 +81,40 @@ class Gatekeeper:
 
     def harmless(self, proposal: Proposal) -> bool:
         """Whether it changes nothing here, so that others may run beside it."""
-        from detent.gate.modes import is_harmless
+        from detent.gate.judging import is_harmless
 
         here = tuple(effect for effect in proposal.effects if not _only_asks(effect))
         return is_harmless(here, self._workspace.at(proposal.cwd))
 
     def judge(self, proposal: Proposal) -> Verdict:
+        return self._judged(self._rules, self.mode, proposal)
+
+    def _judged(self, rules: RuleSet, mode: Mode, proposal: Proposal) -> Verdict:
         """Loaded with the first call: the first request need not wait for it."""
-        from detent.gate.judging import Judge
+        from detent.gate.judging import decide
 
         workspace = self._workspace.at(proposal.cwd)
-        return Judge(self._rules, self.mode, workspace, saved=self._saved()).verdict(proposal)
+        policy = Policy(rules, mode, workspace, self._saved(), self.trusts_sandbox)
+        return decide(policy, proposal).verdict
 
     async def admit(
-        self, proposal: Proposal, propose: Callable[[dict[str, Any]], Proposal], ask: Approver
+        self, proposal: Proposal, propose: Propose, ask: Approver
     ) -> Admitted | Refused | Stopped:
         """Deny rules first, then hooks, then the whole check on what the hooks left of the call.
 
         Where the permission is to come first, the hooks see only what it has let through, and
         what they change is checked again.
         """
+        admitted = await self._admitted(proposal, propose, ask)
+        if isinstance(admitted, Refused) and self.hears("permission_refused"):
+            from detent.gate.hooks.moments import refused
+
+            await refused(self.tell, proposal, admitted.reason)
+        return admitted
+
+    async def _admitted(
+        self, proposal: Proposal, propose: Propose, ask: Approver
+    ) -> Admitted | Refused | Stopped:
         verdict = self.judge(proposal)
         if isinstance(verdict, Deny):
             return _refusal(verdict)
@@ -93,15 +126,17 @@ class Gatekeeper:
         if first.arguments is not None:
             proposal = propose(first.arguments)
         second = await self._hooked(proposal, first.verdict, propose, ask)
-        if isinstance(second, Admitted) and second.arguments is None:
-            return replace(second, arguments=first.arguments)
+        if isinstance(second, Admitted):
+            context = "\n".join(filter(None, (first.context, second.context)))
+            changed = first.arguments if second.arguments is None else second.arguments
+            return replace(second, arguments=changed, context=context)
         return second
 
     async def _hooked(
         self,
         proposal: Proposal,
         verdict: Verdict,
-        propose: Callable[[dict[str, Any]], Proposal],
+        propose: Propose,
         ask: Approver,
     ) -> Admitted | Refused | Stopped:
         answer = await self._before(proposal)
@@ -115,7 +150,8 @@ class Gatekeeper:
         if answer.decision == "ask":
             verdict = strictest(verdict, Ask("hook", answer.reason or "A hook asks first."))
         elif answer.decision == "allow" and isinstance(verdict, Ask):
-            verdict = Allow("hook") if _may_hook_allow(verdict, answer) else verdict
+            may = self._may_hook_allow(proposal, verdict, answer)
+            verdict = Allow("hook") if may else verdict
         return await self._decided(proposal, verdict, answer, propose, ask)
 
     async def _decided(
@@ -123,107 +159,194 @@ class Gatekeeper:
         proposal: Proposal,
         verdict: Verdict,
         answer: HookAnswer,
-        propose: Callable[[dict[str, Any]], Proposal],
+        propose: Propose,
         ask: Approver,
-    ) -> Admitted | Refused:
+    ) -> Admitted | Refused | Stopped:
         match verdict:
             case Deny():
                 return _refusal(verdict)
             case Allow():
                 return Admitted(verdict, answer.arguments, answer.context)
+            case Ask() if self._may_classify(verdict):
+                verdict = await self._classified(proposal, verdict)
+                return await self._decided(proposal, verdict, answer, propose, ask)
             case Ask():
+                if settled := await self._settled(proposal, verdict, answer, propose):
+                    return settled
+                self._call_the_person(proposal)
                 said = await ask.ask(Question(proposal, verdict.reason, verdict.rules))
                 if said.allowed and said.arguments is not None:
                     changed = self.judge(propose(said.arguments))
                     if isinstance(changed, Deny):
                         return _refusal(changed)
-                return self._answered(said, verdict, answer)
+                return await self._answered(said, verdict, answer)
+
+    def _may_classify(self, verdict: Ask) -> bool:
+        """Only what the mode itself asks about: rules, secrets and the like are for a person."""
+        return self.classifier is not None and verdict.source == "mode auto"
+
+    async def _classified(self, proposal: Proposal, verdict: Ask) -> Verdict:
+        assert self.classifier is not None
+        ruling = await self.classifier.classify(proposal, verdict.reason)
+        return replace(ruling, rules=verdict.rules) if isinstance(ruling, Ask) else ruling
 
     async def _before(self, proposal: Proposal) -> HookAnswer:
-        """Several hooks: the strictest decision, the last change, all contexts."""
-        if not self._hooks.before_call:
+        if not self.hears("before_call"):
             return HookAnswer()
-        event = BeforeCall(proposal.tool, proposal.arguments, proposal.call.id)
-        answers = await ask_hooks(self._hooks.before_call, event, self._report)
-        order = ("none", "allow", "ask", "deny")
-        joined = HookAnswer()
-        for answer in answers:
-            stricter = order.index(answer.decision) > order.index(joined.decision)
-            joined = HookAnswer(
-                decision=answer.decision if stricter else joined.decision,
-                reason=answer.reason if stricter else joined.reason,
-                arguments=joined.arguments if answer.arguments is None else answer.arguments,
-                context="\n".join(filter(None, (joined.context, answer.context))),
-                stop=joined.stop or answer.stop,
-            )
-        return joined
+        from detent.gate.hooks.moments import before
 
-    def _answered(self, said: Answer, verdict: Ask, hook: HookAnswer) -> Admitted | Refused:
+        return await before(self.tell, proposal)
+
+    async def _settled(
+        self, proposal: Proposal, verdict: Ask, earlier: HookAnswer, propose: Propose
+    ) -> Admitted | Refused | Stopped | None:
+        """A hook may answer in place of the person, but not what only a person may."""
+        if not self.hears("permission_asked"):
+            return None
+        from detent.gate.hooks.moments import asked
+
+        said = await asked(self.tell, proposal, verdict.reason, verdict.rules)
+        if said.stop or said.decision == "deny":
+            refused = Refused(said.reason or said.stop or "A hook denied it.", "hook")
+            return Stopped(refused, said.stop) if said.stop else refused
+        if said.decision != "allow":
+            return None
+        final: Verdict = verdict
+        if said.arguments is not None:
+            proposal = propose(said.arguments)
+            final = self.judge(proposal)
+        if isinstance(final, Deny):
+            return _refusal(final)
+        if isinstance(final, Ask) and not self._may_hook_allow(proposal, final, said):
+            return None
+        context = "\n".join(filter(None, (earlier.context, said.context)))
+        changed = earlier.arguments if said.arguments is None else said.arguments
+        return Admitted(Allow("hook"), changed, context)
+
+    def _may_hook_allow(self, proposal: Proposal, verdict: Ask, answer: HookAnswer) -> bool:
+        """A hook's word is worth as much as an allow rule for the tool: it answers the mode, never
+        a rule of the user, a removal of too much or a protected place. What is asked of a person
+        it answers only together with an answer, which it puts into the arguments."""
+        if verdict.source == QUESTION:
+            return answer.arguments is not None
+        consent = Rule(proposal.tool, "", proposal.tool)
+        rules = replace(self._rules, allow=(*self._rules.allow, consent))
+        return isinstance(self._judged(rules, self.mode, proposal), Allow)
+
+    def _call_the_person(self, proposal: Proposal) -> None:
+        """Beside the question, which need not wait for it."""
+        if not self.asks_person or not self.hears("notified"):
+            return
+        from detent.gate.hooks.events import Notified
+
+        text = f"Detent asks whether {proposal.tool} may run"
+        self.beside(self.tell(Notified(text, "permission_prompt", "Permission needed")))
+
+    async def _answered(self, said: Answer, verdict: Ask, hook: HookAnswer) -> Admitted | Refused:
         if not said.allowed:
             return Refused(_why_not(said, verdict), said.by)
-        for text in said.rules:
-            self._honour(text)
+        await self._keep("allow", said.rules, said.scope)
+        await self._keep("ask", said.asks, said.scope)
+        await self._keep("deny", said.denies, said.scope)
         changed = said.arguments if said.arguments is not None else hook.arguments
         return Admitted(Allow(said.by), changed, hook.context)
 
-    def _honour(self, text: str) -> None:
-        """A rule that cannot be read permits nothing; the answer itself still counts."""
+    async def _keep(self, kind: str, texts: tuple[str, ...], scope: str) -> None:
+        """Honoured at once, and stored where the person wants it."""
+        for text in texts:
+            if self._honour(kind, text) and scope != "session" and self._store is not None:
+                await self._store(kind, text, scope)
+
+    def _honour(self, kind: str, text: str) -> bool:
+        """A rule that cannot be read changes nothing; the answer itself still counts."""
         from detent.gate.rules import parse_rule
 
         try:
             added = parse_rule(text, self._canonical)
         except BadInput as error:
             self._report(f"a rule was not added: {error}")
-        else:
-            self._rules = replace(self._rules, allow=(*self._rules.allow, added))
+            return False
+        added = replace(added, origin=Origin("session", folder=self._workspace.project))
+        self._rules = replace(self._rules, **{kind: (*getattr(self._rules, kind), added)})
+        return True
 
-    async def review(self, proposal: Proposal, outcome: Outcome) -> Revised:
-        """After the call: a hook cannot undo it, but it can say that it was wrong."""
-        if not self._hooks.after_call:
+    async def review(self, proposal: Proposal, outcome: Outcome, ms: int = 0) -> Revised:
+        """After the call, which took so many milliseconds."""
+        if not self.hears("after_call"):
             return Revised(outcome)
-        event = AfterCall(proposal.tool, proposal.arguments, proposal.call.id, outcome)
-        stop = ""
-        for answer in await ask_hooks(self._hooks.after_call, event, self._report):
-            stop = stop or answer.stop
-            if answer.decision == "deny":
-                note = f"[A hook objects, though the action has taken place: {answer.reason}]"
-                outcome = Failed(f"{text_of(outcome)}\n\n{note}".strip())
-            if answer.context:
-                outcome = with_context(outcome, answer.context)
-        return Revised(outcome, stop)
+        from detent.gate.hooks.moments import after
+
+        return await after(self.tell, proposal, outcome, ms)
 
     async def prompted(self, content: tuple[UserBlock, ...]) -> str:
         """Text that hooks add to a prompt. A hook that denies raises PromptBlocked."""
-        if not self._hooks.submitted:
+        if not self.hears("submitted"):
             return ""
-        answers = await ask_hooks(
-            self._hooks.submitted, Submitted(plain_text(content)), self._report
-        )
-        for answer in answers:
-            if answer.decision == "deny" or answer.stop:
-                raise PromptBlocked(answer.reason or answer.stop or "A hook blocked the prompt.")
-        return "\n".join(answer.context for answer in answers if answer.context)
+        from detent.gate.hooks.moments import submitted
+
+        return await submitted(self.tell, plain_text(content))
 
     async def stopping(self, text: str, again: bool) -> str:
         """Feedback that makes the turn go on; empty lets it end."""
-        if not self._hooks.stopping:
+        if not self.hears("stopping"):
             return ""
-        answers = await ask_hooks(self._hooks.stopping, Stopping(text, again), self._report)
-        if any(answer.stop for answer in answers):
-            return ""
-        return "\n".join(a.reason for a in answers if a.decision == "deny" and a.reason)
+        from detent.gate.hooks.moments import stopping
+
+        return await stopping(self.tell, text, again)
+
+    def opened(self) -> str:
+        source, self.source = self.source, ""
+        return source if self.hears("session_started") else ""
+
+    @property
+    def has_opened(self) -> bool:
+        """Whether a turn has begun in this run."""
+        return not self.source
+
+    def hears(self, moment: str) -> bool:
+        return bool(getattr(self._hooks, moment))
+
+    def add_hooks(self, hooks: HookSet) -> None:
+        """Behind those that are there."""
+        from detent.gate.hooks.kinds import both
+
+        self._hooks = both(self._hooks, hooks)
+
+    async def happened(self, moment: str, **facts: Any) -> HookAnswer:
+        from detent.gate.hooks.events import event_of
+
+        return await self.tell(event_of(moment, **facts))
+
+    async def tell(self, event: Any) -> HookAnswer:
+        """All hooks at once; the strictest decision, the last change, all contexts."""
+        from detent.gate.hooks.asking import ask_hooks, joined
+
+        hooks = getattr(self._hooks, event.listeners)
+        return joined(await ask_hooks(hooks, event, self._report))
+
+    def beside(self, work: Coroutine[Any, Any, Any]) -> None:
+        """For hooks that nobody waits for; they end with the session at the latest."""
+        if self._background is None:
+            from detent.gate.hooks.background import Background
+
+            self._background = Background()
+        self._background.start(work)
+
+    async def aclose(self) -> None:
+        if self._background is not None:
+            await self._background.aclose()
+
+    def falls_under(self, rule: str, proposal: Proposal) -> bool:
+        """Whether a call might: a hook that looks at it must not miss one in disguise."""
+        from detent.gate.rules import parse_rule
+
+        deny = (parse_rule(rule, self._canonical),)
+        verdict = self._judged(RuleSet(deny=deny), "bypassPermissions", proposal)
+        return isinstance(verdict, Deny) or verdict.source.startswith("rule ")
 
 
 def _only_asks(effect: Effect) -> bool:
     return isinstance(effect, Connects) and effect.only_asks
-
-
-def _may_hook_allow(verdict: Ask, answer: HookAnswer) -> bool:
-    """A hook's allow answers the mode's question, never an ask rule of the user; what is asked of
-    a person only together with an answer, which it puts into the arguments."""
-    if verdict.source == QUESTION:
-        return answer.arguments is not None
-    return not verdict.source.startswith(("rule ", "critical", "protected"))
 
 
 def _refusal(verdict: Deny) -> Refused:

@@ -1,82 +1,193 @@
-"""The verdict on a call: pure, and the same for every caller."""
+"""The decision on a call: pure, and the same for whoever asks, explains or tries it out.
+
+Deny rules, then what nobody may permit, then ask rules, removals of too much, commands outside the
+sandbox, allow rules, and the mode. A verdict joins all parts of a call: the strictest wins.
+"""
+
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from detent.gate.modes import (
-    PLANNING,
-    default_verdict,
-    finds_harmless,
-    host_rules,
-    is_harmless,
-    removes_too_much,
+from detent.gate.parts import command_needs
+from detent.gate.paths import links_remembered
+from detent.gate.permitting import PLANNING, Need, Permits
+from detent.gate.reaching import forbidden_host, reaching
+from detent.gate.removal import removes_too_much
+from detent.gate.restricting import might_touch, touches
+from detent.gate.rules import parse_rule
+from detent.gate.scene import Scene
+from detent.gate.terms import (
+    QUESTION,
+    Considered,
+    Decision,
+    Mode,
+    Policy,
+    Rule,
+    RuleSet,
+    Workspace,
 )
-from detent.gate.precious import precious, redirects
-from detent.gate.rules import Place, allowing, might_restrict, restricting
-from detent.gate.shell.prover import Command
-from detent.gate.terms import Mode, Rule, RuleSet, Workspace
 from detent.ports import Proposal
-from detent.types.effects import Asks, Writes
-from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
+from detent.types.content import Call
+from detent.types.effects import Asks, Connects, Effect, Reads, Runs, Spawns, Writes
+from detent.types.verdicts import Allow, Ask, Deny, Verdict
+
+_HELD_IN: frozenset[Mode] = frozenset({"default", "acceptEdits", "auto"})
+"""Modes in which a sandbox that works stands in for the question."""
+_MOST_TRIED = 6
 
 
-class Judge:
-    """Deny, then ask, then allow, then the mode."""
+def decide(policy: Policy, proposal: Proposal, *, explain: bool = False) -> Decision:
+    """With `explain` every rule is looked at, also those behind the one that decides."""
+    with links_remembered():
+        return _answered(policy, proposal, explain=explain)
 
-    def __init__(self, rules: RuleSet, mode: Mode, workspace: Workspace, *, saved: bool) -> None:
-        self._rules = rules
-        self._mode = mode
-        self._workspace = workspace
-        self._saved = saved
-        self._place = Place(workspace.cwd, workspace.home, workspace.project)
 
-    def verdict(self, proposal: Proposal) -> Verdict:
-        if rule := restricting(self._rules.deny, proposal, self._place):
-            return Deny(f"rule {rule.text}", f"The rule {rule.text} denies it.")
-        if rule := restricting(self._rules.ask, proposal, self._place):
-            return self._asking(Ask(f"rule {rule.text}", f"The rule {rule.text} asks first."))
-        if removes_too_much(proposal.effects, self._workspace):
-            return self._asking(Ask("critical removal", "It would delete too much."))
-        verdict = self._permitted(proposal)
-        restrictive = (*self._rules.deny, *self._rules.ask)
-        if isinstance(verdict, Allow) and (
-            doubt := might_restrict(restrictive, proposal, self._place)
-        ):
-            return self._asking(Ask(f"rule {doubt.text}", f"The rule {doubt.text} might apply."))
-        return verdict
+def _answered(policy: Policy, proposal: Proposal, *, explain: bool) -> Decision:
+    decision = _decided(policy, proposal)
+    if isinstance(question := decision.verdict, Ask):
+        question = _offering(question, policy, proposal)
+        asks = policy.mode != "dontAsk"
+        refusal = Deny(question.source, _refusal(question))
+        decision = replace(decision, verdict=question if asks else refusal)
+    return replace(decision, considered=_considered(policy, proposal)) if explain else decision
 
-    def _permitted(self, proposal: Proposal) -> Verdict:
-        """An allow rule can only widen what the mode gives."""
-        rule = allowing(self._rules.allow, proposal, self._place, self._is_free)
-        by_rule = self._by_rule(rule, proposal) if rule is not None else None
-        if isinstance(by_rule, Allow):
-            return by_rule
-        by_mode = self._by_mode(proposal)
-        return by_mode if by_rule is None or isinstance(by_mode, Allow) else by_rule
 
-    def _is_free(self, command: Command) -> bool:
-        return finds_harmless(self._workspace, command)
+def _decided(policy: Policy, proposal: Proposal) -> Decision:
+    scene = Scene(proposal, policy.workspace)
+    rules = policy.rules
+    if rule := next((rule for rule in rules.deny if touches(rule, scene)), None):
+        return Decision(Deny(f"rule {rule.text}", f"The rule {rule.text} denies it."), rule)
+    if fixed := _forbidden(policy, scene):
+        return Decision(fixed)
+    if rule := next((rule for rule in rules.ask if touches(rule, scene)), None):
+        return Decision(Ask(f"rule {rule.text}", f"The rule {rule.text} asks first."), rule)
+    if question := _critical(policy, scene):
+        return Decision(question)
+    permits = Permits(policy, scene)
+    needs = [*_needs(permits)]
+    by_sandbox = policy.trusts_sandbox and policy.mode in _HELD_IN and bool(scene.texts)
+    asked = [need for need in needs if not (by_sandbox and need.is_held)]
+    if asked:
+        return Decision(_verdict_on(asked))
+    doubted = (rule for rule in (*rules.deny, *rules.ask) if might_touch(rule, scene))
+    if rule := next(doubted, None):
+        return Decision(Ask(f"rule {rule.text}", f"The rule {rule.text} might apply."), rule)
+    if permits.used and not needs:
+        return Decision(Allow(f"rule {permits.used[0].text}"), permits.used[0])
+    if (
+        not policy.is_saved
+        and policy.mode != "bypassPermissions"
+        and not is_harmless(proposal.effects, policy.workspace)
+    ):
+        return Decision(Ask("session not saved", "The session cannot be saved."))
+    return Decision(Allow("sandbox" if needs else f"mode {policy.mode}"))
 
-    def _by_rule(self, rule: Rule, proposal: Proposal) -> Verdict:
-        if any(isinstance(effect, Asks) for effect in proposal.effects):
-            return self._by_mode(proposal)  # a rule permits, but it has no answer to give
-        writes = [effect.path for effect in proposal.effects if isinstance(effect, Writes)]
-        if self._mode == "plan" and (writes or redirects(proposal.effects)):
+
+def _verdict_on(needs: list[Need]) -> Verdict:
+    """By the gravest need: what only the mode asks about, others may answer. With every rule that
+    might permit the call; a rule for each of several parts does not."""
+    for need in needs:
+        if need.is_denied:
+            return Deny(need.source, need.reason)
+    first = next((need for need in needs if not need.source.startswith("mode ")), needs[0])
+    rules = dict.fromkeys(rule for need in needs for rule in need.rules)
+    return Ask(first.source, first.reason, tuple(rules))
+
+
+def _forbidden(policy: Policy, scene: Scene) -> Deny | None:
+    """What no ask rule and no mode turns into a question."""
+    mode, effects = policy.mode, scene.proposal.effects
+    for effect in effects:
+        if isinstance(effect, Asks) and effect.leaves and effect.leaves != mode:
+            return Deny(
+                f"mode {mode}", f"You are not in {effect.leaves} mode: go on with the task."
+            )
+        if mode == "plan" and isinstance(effect, Writes):
             return Deny("mode plan", PLANNING)
-        if self._mode != "bypassPermissions" and (
-            reason := precious(proposal.effects, self._workspace)
-        ):
-            return self._asking(Ask("protected path", reason))
-        return Allow(f"rule {rule.text}")
+    if mode == "plan" and any(seen.findings.writes for seen in scene.looks):
+        return Deny("mode plan", PLANNING)
+    return forbidden_host(policy, scene)
 
-    def _by_mode(self, proposal: Proposal) -> Verdict:
-        verdicts = [default_verdict(e, self._mode, self._workspace) for e in proposal.effects]
-        verdict = strictest(Allow(f"mode {self._mode}"), *verdicts)
-        if isinstance(verdict, Ask) and proposal.tool == "WebFetch":
-            return replace(verdict, rules=host_rules(proposal.effects))
-        unsaved = not self._saved and not is_harmless(proposal.effects, self._workspace)
-        if isinstance(verdict, Allow) and unsaved and self._mode != "bypassPermissions":
-            return self._asking(Ask("session not saved", "The session cannot be saved."))
+
+def _critical(policy: Policy, scene: Scene) -> Ask | None:
+    for text in scene.texts:
+        if word := removes_too_much(text, policy.workspace):
+            return Ask("critical removal", f"It would delete too much: {word}.")
+    if any(isinstance(effect, Runs) and effect.outside for effect in scene.proposal.effects):
+        reason = "The command asks to run outside the sandbox, where nothing holds it back."
+        return Ask("outside the sandbox", reason)
+    return None
+
+
+def _needs(permits: Permits) -> Iterator[Need]:
+    for effect in permits.scene.proposal.effects:
+        yield from _needs_of(effect, permits)
+    yield from reaching(permits)
+
+
+def _needs_of(effect: Effect, permits: Permits) -> Iterator[Need]:
+    match effect:
+        case Asks(leaves=leaves):
+            # A rule permits, but it has no answer to give; and no mode answers for the person.
+            consent = f"Leaving {leaves} mode needs the user's consent."
+            yield Need(QUESTION, consent if leaves else "This needs the user's answer.")
+        case Reads(path=path):
+            yield from permits.reading(path)
+        case Writes(path=path):
+            yield from permits.writing(path)
+        case Runs(command=text):
+            yield from command_needs(text, permits)
+        case Connects():
+            pass  # by their hosts, all at once
+        case Spawns(agent=agent):
+            rules = (rule for rule in permits.rules if rule.what in ("", agent))
+            if permits.mode != "bypassPermissions" and not permits.by(next(rules, None)):
+                reason = f"Starting the agent {agent} needs permission."
+                yield Need(permits.source, reason, (f"Agent({agent})",))
+
+
+def is_harmless(effects: tuple[Effect, ...], workspace: Workspace) -> bool:
+    """Whether it changes nothing: reads, and commands that are proven to only read."""
+    if not all(isinstance(effect, (Reads, Runs)) for effect in effects):
+        return False
+    scene = Scene(Proposal(Call("", "", ""), "", {}, effects), workspace)
+    permits = Permits(Policy(RuleSet(), "default", workspace), scene)
+    return not any(True for _ in _needs(permits))
+
+
+def _refusal(verdict: Ask) -> str:
+    hint = f" The rule {verdict.rules[0]} would permit it." if verdict.rules else ""
+    return f"{verdict.reason}{hint}"
+
+
+def _offering(verdict: Ask, policy: Policy, proposal: Proposal) -> Ask:
+    """Only rules that really permit the call, each of them alone."""
+    if not verdict.rules:
         return verdict
+    tried = verdict.rules[:_MOST_TRIED]
+    return replace(verdict, rules=tuple(t for t in tried if _permits(t, policy, proposal)))
 
-    def _asking(self, verdict: Ask) -> Verdict:
-        return Deny(verdict.source, verdict.reason) if self._mode == "dontAsk" else verdict
+
+def _permits(text: str, policy: Policy, proposal: Proposal) -> bool:
+    allow = (*policy.rules.allow, parse_rule(text, str))
+    wider = replace(policy, rules=replace(policy.rules, allow=allow))
+    return isinstance(_decided(wider, proposal).verdict, Allow)
+
+
+def _considered(policy: Policy, proposal: Proposal) -> tuple[Considered, ...]:
+    scene = Scene(proposal, policy.workspace)
+    rules = policy.rules
+    return (
+        *(Considered(rule, "deny", touches(rule, scene)) for rule in rules.deny),
+        *(Considered(rule, "ask", touches(rule, scene)) for rule in rules.ask),
+        *(Considered(rule, "allow", _has_part(rule, policy, proposal)) for rule in rules.allow),
+    )
+
+
+def _has_part(rule: Rule, policy: Policy, proposal: Proposal) -> bool:
+    """Whether an allow rule covers at least a part of a call, when there is no other."""
+    alone = replace(policy, rules=replace(policy.rules, allow=(rule,)))
+    permits = Permits(alone, Scene(proposal, policy.workspace))
+    for _ in _needs(permits):
+        pass
+    return rule in permits.used

@@ -6,6 +6,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from detent.gate.meeting import may_meet
+from detent.gate.paths import real
+
 _GLOB = frozenset("*?[")
 _ANY_NAME = "\x01"
 """Stands for a file of whatever name."""
@@ -13,8 +16,10 @@ _ANY_NAME = "\x01"
 
 class PathPattern(Struct, frozen=True):
     regexes: tuple[re.Pattern[str], ...]
-    starts: tuple[str, ...]
+    bases: tuple[str, ...]
     """Everything that matches lies below one of these."""
+    glob: str
+    """What stands behind a base."""
 
     def matches(self, path: str) -> bool:
         return any(regex.match(path) for regex in self.regexes)
@@ -23,29 +28,50 @@ class PathPattern(Struct, frozen=True):
         """Also the folder whose files match: who names it gets at them."""
         return self.matches(path) or self.matches(f"{path.rstrip('/')}/{_ANY_NAME}")
 
-    def may_lie_below(self, folder: str) -> bool:
-        return any(_is_below(start, folder) or _is_below(folder, start) for start in self.starts)
+    def is_met_by(self, glob: str) -> bool:
+        """Whether a glob of the shell, an absolute path, may name what matches, or its folder."""
+        wholes = [f"{_as_glob(base)}/{self.glob}/**" for base in self.bases]
+        return any(may_meet(each, w) for each in (glob, f"{glob}/{_ANY_NAME}") for w in wholes)
+
+    def lies_below(self, folder: str) -> bool:
+        """Whether the place where the pattern starts is in this folder, or is it."""
+        return any(_is_below(base, folder) for base in self.bases)
+
+    def starts_above(self, folder: str) -> bool:
+        return any(_is_below(folder, base) for base in self.bases)
 
 
-def compiled(pattern: str, cwd: str, home: str, *, anywhere: bool) -> PathPattern:
-    """`//p` is absolute, `~/p` in the home folder, everything else below the working folder.
+def compiled(pattern: str, place: "Anchors", *, anywhere: bool) -> PathPattern:
+    """`//p` is absolute, `~/p` in the home folder, `/p` where its settings stand, everything else
+    below the working folder.
 
     A bare name matches at any depth; with `anywhere` (deny, ask) so does `dir/**`, and a folder
     that is a link counts by the place it leads to as well.
     """
-    base, rest = _anchored(pattern, cwd, home, anywhere)
-    bases = dict.fromkeys((base, os.path.realpath(base)) if anywhere else (base,))
-    return PathPattern(tuple(_regex(base, rest, anywhere) for base in bases), tuple(bases))
+    base, rest = _anchored(pattern, place, anywhere)
+    bases = tuple(dict.fromkeys((base, real(base)) if anywhere else (base,)))
+    return PathPattern(tuple(_regex(base, rest, anywhere) for base in bases), bases, rest)
 
 
-def _anchored(pattern: str, cwd: str, home: str, anywhere: bool) -> tuple[str, str]:
+class Anchors(Struct, frozen=True):
+    """The folders that patterns start from."""
+
+    project: str
+    """Where the session began."""
+    home: str
+    settings: str
+    """Where the rule stands, for `/p`."""
+
+
+def _anchored(pattern: str, place: Anchors, anywhere: bool) -> tuple[str, str]:
     """The folder a pattern starts from, taken literally, and the rest of it."""
     if pattern.startswith("//"):
         return _split("/", pattern[2:])
     if pattern.startswith("~/") or pattern == "~":
-        return _split(home, pattern[2:])
+        return _split(place.home, pattern[2:])
     if pattern.startswith("/"):
-        return _split(cwd, pattern[1:])
+        return _split(place.settings, pattern[1:])
+    cwd = place.project
     plain = pattern.removeprefix("./").rstrip("/")
     if plain in ("", ".", "..") or plain.startswith("../"):
         return _split(cwd, plain)
@@ -63,7 +89,12 @@ def _is_below(path: str, folder: str) -> bool:
     return (path.rstrip("/") + "/").startswith(folder.rstrip("/") + "/")
 
 
-@lru_cache(512)
+def _as_glob(folder: str) -> str:
+    """A folder is taken literally, whatever signs its name holds."""
+    return re.sub(r"([*?\[])", r"[\1]", folder)
+
+
+@lru_cache(1024)
 def _regex(base: str, glob: str, wide: bool) -> re.Pattern[str]:
     """A folder's pattern covers what is in it."""
     behind = f"/{_translated(glob, wide)}" if glob else ""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from detent.host.pipes import Drain, Feed, Plumbing
 from detent.ports import Finished
 
@@ -42,13 +44,16 @@ class Hold(Protocol):
 class Child:
     """Ends by itself, by `end`, or with its hold."""
 
-    def __init__(self, hold: Hold, plumbing: Plumbing, stdin: bytes | None) -> None:
-        """`stdin` of None keeps the input open for `write`."""
+    def __init__(
+        self, hold: Hold, plumbing: Plumbing, stdin: bytes | None, sandbox: str = ""
+    ) -> None:
+        """`stdin` of None keeps the input open for `write`; `sandbox` is what holds it."""
         self.hold = hold
+        self.sandbox = sandbox
         self._loop = loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[None] = loop.create_future()
         self._done: asyncio.Future[None] = loop.create_future()
-        self._finished = Finished(-signal.SIGKILL)
+        self._finished = Finished(-signal.SIGKILL, sandbox=sandbox)
         self._fault: BaseException | None = None
         self._ending: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -73,7 +78,7 @@ class Child:
             done, _ = await asyncio.wait((self._exit,), timeout=timeout)
             if not done:
                 ended = await self.end()
-                return Finished(ended.exit_code, True, ended.note)
+                return replace(ended, timed_out=True)
             return await self.wait()
         except (Exception, asyncio.CancelledError):
             await insist(self._end())
@@ -110,7 +115,7 @@ class Child:
     def _ended(self, code: int, note: str) -> None:
         if self._exit.done():
             return
-        self._finished = Finished(code, False, note)
+        self._finished = Finished(code, False, note, self.sandbox)
         self._exit.set_result(None)
         if self._drains:
             # A background child may hold the pipes for ever. It is left running, as in any shell,

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from detent.host.child import Ended
 from detent.host.groups import LAST, end_group, is_alive, signal_group
+from detent.host.unreadable import protect_agent
 
 
 async def spawn_directly(
@@ -21,6 +22,7 @@ async def spawn_directly(
     env: Mapping[str, str] | None,
     descriptors: tuple[int, int, int],
 ) -> "GroupHold":
+    protect_agent()
     return GroupHold(_popen(argv, cwd, env, descriptors))
 
 

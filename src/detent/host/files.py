@@ -6,6 +6,7 @@ import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
+from detent.host.beneath import NO_LINK, bent, folder_of, open_real
 from detent.ports import FileFacts
 
 SKIPPED = frozenset({".git", ".mypy_cache", ".venv", "__pycache__", "node_modules"})
@@ -14,9 +15,10 @@ SKIPPED = frozenset({".git", ".mypy_cache", ".venv", "__pycache__", "node_module
 _RETRY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)
 
 
-def read_file(path: str, limit: int) -> bytes:
+def read_file(path: str, limit: int, *, real: bool = False) -> bytes:
     """The whole of a regular file. A FIFO or device would block or never end: refused."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+    descriptor = open_real(path, flags) if real else os.open(path, flags)
     try:
         facts = os.fstat(descriptor)
         _require_regular(facts, path)
@@ -35,48 +37,58 @@ def read_file(path: str, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def write_file(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes, *, real: bool = False) -> None:
     """All or nothing: a reader sees the old content or the new. A link stays a link."""
-    target = os.path.realpath(path)
-    old = _stat(target)
+    target = path if real else os.path.realpath(path)
+    try:
+        with folder_of(target, makes=True) as (folder, name):
+            _write(folder, name, target, data)
+    except OSError as error:
+        # Without the name of the file beside it, which nobody knows.
+        raise OSError(error.errno, error.strerror, path) from None
+
+
+def _write(folder: int | None, name: str, target: str, data: bytes) -> None:
+    old = _stat(folder, name)
     if old is None:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-    else:
-        _require_regular(old, path)
-        if not os.access(target, os.W_OK):  # replacing would get round a write protection
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-    if old is not None and old.st_nlink > 1:  # its other names must go on naming the same file
-        _overwrite(target, data)
+        _replace(folder, name, data, None)
+        return
+    if stat.S_ISLNK(old.st_mode):
+        raise bent(target)
+    _require_regular(old, target)
+    if not os.access(name, os.W_OK, dir_fd=folder):  # replacing would get round a write protection
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if old.st_nlink > 1:  # its other names must go on naming the same file
+        _overwrite(folder, name, data)
         return
     try:
-        _replace(target, data, old)
+        _replace(folder, name, data, old)
     except OSError as error:
         # The folder is closed or the file is mounted, but the file itself may be written.
-        if old is None or error.errno not in _RETRY_IN_PLACE:
-            # Without the name of the file beside it, which nobody knows.
-            raise OSError(error.errno, error.strerror, path) from None
-        _overwrite(target, data)
+        if error.errno not in _RETRY_IN_PLACE:
+            raise
+        _overwrite(folder, name, data)
 
 
-def _overwrite(target: str, data: bytes) -> None:
-    with open(target, "wb") as file:
+def _overwrite(folder: int | None, name: str, data: bytes) -> None:
+    with open(os.open(name, os.O_WRONLY | os.O_TRUNC | NO_LINK, dir_fd=folder), "wb") as file:
         file.write(data)
 
 
-def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
-    beside = os.path.join(os.path.dirname(target), f".detent-{os.urandom(6).hex()}.tmp")
+def _replace(folder: int | None, name: str, data: bytes, old: os.stat_result | None) -> None:
+    beside = os.path.join(os.path.dirname(name), f".detent-{os.urandom(6).hex()}.tmp")
     # A new file gets the mode that the umask leaves; an old one keeps its own.
-    mode = 0o666 if old is None else 0o600
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    mode, flags = 0o666 if old is None else 0o600, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
+    descriptor = os.open(beside, flags, mode, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
             if old is not None:
                 _keep_owner_and_mode(file.fileno(), old)
-                _keep_attributes(file.fileno(), target)
-        os.replace(beside, target)
+                _keep_attributes(file.fileno(), folder, name)
+        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        os.unlink(beside)
+        os.unlink(beside, dir_fd=folder)
         raise
 
 
@@ -87,17 +99,23 @@ def _keep_owner_and_mode(descriptor: int, old: os.stat_result) -> None:
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 
-def _keep_attributes(descriptor: int, target: str) -> None:
+def _keep_attributes(descriptor: int, folder: int | None, name: str) -> None:
     """The extended ones, as far as the system lets us."""
+    if not hasattr(os, "listxattr"):
+        return
     with suppress(OSError):
-        for name in os.listxattr(target):
-            with suppress(OSError):
-                os.setxattr(descriptor, name, os.getxattr(target, name))
+        old = os.open(name, os.O_RDONLY | os.O_NONBLOCK | NO_LINK, dir_fd=folder)
+        try:
+            for attribute in os.listxattr(old):
+                with suppress(OSError):
+                    os.setxattr(descriptor, attribute, os.getxattr(old, attribute))
+        finally:
+            os.close(old)
 
 
-def _stat(path: str) -> os.stat_result | None:
+def _stat(folder: int | None, name: str) -> os.stat_result | None:
     try:
-        return os.stat(path)
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
 

@@ -7,15 +7,38 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from detent.host.environment import child_environment
 from detent.host.files import file_facts, read_file, walk_files, write_file
 from detent.ports import FileFacts, Finished, Running
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from detent.host.child import Child, Hold
+else:  # as in `ports`
+    Protocol = object
 
 BATCH = 1_000
 """Entries per trip to a thread: a walk over 100,000 files never holds the loop for long."""
+
+
+class Confining(Protocol):
+    """Whatever holds confined commands; `sandbox/` has it."""
+
+    @property
+    def scratch(self) -> str: ...
+    @property
+    def refused(self) -> Sequence[str]: ...
+    async def spawn(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str] | None,
+        descriptors: tuple[int, int, int],
+    ) -> "tuple[Hold, str]": ...
+    async def aclose(self) -> None: ...
 
 
 class LocalHost:
@@ -27,10 +50,13 @@ class LocalHost:
         *,
         withheld: Callable[[], Collection[str]] = tuple,
         passed: Collection[str] = (),
+        sandbox: Confining | None = None,
     ) -> None:
-        """`withheld` and `passed`: see `child_environment`."""
+        """`withheld` and `passed`: see `child_environment`. `sandbox` is for confined commands and
+        is closed with the host; without one they run as all others."""
         self._base = os.environ if environment is None else environment
         self._withheld, self._passed = withheld, passed
+        self._sandbox = sandbox
         self._environment: dict[str, str] | None = None
         self._programs: dict[str, str | None] = {}
         self._holds: set[Hold] = set()
@@ -44,12 +70,19 @@ class LocalHost:
             )
         return self._environment
 
-    async def read(self, path: str, limit: int) -> bytes:
-        """Raises OSError; EFBIG when the file is larger than `limit`."""
-        return await asyncio.to_thread(read_file, path, limit)
+    @property
+    def scratch(self) -> str:
+        return self._sandbox.scratch if self._sandbox is not None else ""
 
-    async def write(self, path: str, data: bytes) -> None:
-        await asyncio.to_thread(write_file, path, data)
+    def real(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    async def read(self, path: str, limit: int, *, real: bool = False) -> bytes:
+        """Raises OSError; EFBIG when the file is larger than `limit`."""
+        return await asyncio.to_thread(read_file, path, limit, real=real)
+
+    async def write(self, path: str, data: bytes, *, real: bool = False) -> None:
+        await asyncio.to_thread(write_file, path, data, real=real)
 
     async def facts(self, path: str) -> FileFacts | None:
         return file_facts(path)
@@ -88,8 +121,15 @@ class LocalHost:
         confined: bool = False,
     ) -> Finished:
         """`env` comes on top of the child environment. Raises OSError when nothing could start."""
-        child = await self._start(argv, cwd, output, errors, stdin, env)
-        return await child.run(timeout)
+        before = len(self._refused())
+        child = await self._start(argv, cwd, output, errors, stdin, env, confined)
+        finished = await child.run(timeout)
+        if confined and (refused := self._refused()[before:]):
+            return replace(finished, refused=tuple(refused))
+        return finished
+
+    def _refused(self) -> Sequence[str]:
+        return () if self._sandbox is None else self._sandbox.refused
 
     async def start(
         self,
@@ -102,7 +142,8 @@ class LocalHost:
         env: Mapping[str, str] | None = None,
         confined: bool = False,
     ) -> Running:
-        return await self._start(argv, cwd, output, errors, None if keeps_input else b"", env)
+        stdin = None if keeps_input else b""
+        return await self._start(argv, cwd, output, errors, stdin, env, confined)
 
     async def _start(
         self,
@@ -112,9 +153,11 @@ class LocalHost:
         errors: Callable[[bytes], None] | None,
         stdin: bytes | None,
         env: Mapping[str, str] | None,
+        confined: bool,
     ) -> "Child":
-        from detent.host.processes import start_process
+        from detent.host.processes import spawn_openly, start_process
 
+        spawn = None if not confined else self._sandbox.spawn if self._sandbox else spawn_openly
         child = await start_process(
             argv,
             cwd=cwd,
@@ -122,6 +165,7 @@ class LocalHost:
             errors=errors,
             stdin=stdin,
             env={**self.environment, **env} if env else self.environment,
+            spawn=spawn,
         )
         self._holds = {hold for hold in self._holds if not hold.is_empty}
         self._holds.add(child.hold)
@@ -129,10 +173,11 @@ class LocalHost:
 
     async def aclose(self) -> None:
         """Ends whatever still runs, also what commands that have ended left behind."""
-        if not self._holds:  # nothing was ever started
-            return
-        from detent.host.nursery import nursery
+        if self._holds:  # else nothing was ever started
+            from detent.host.nursery import nursery
 
-        holds, self._holds = self._holds, set()
-        await asyncio.gather(*(hold.end() for hold in holds))
-        await nursery().rest()
+            holds, self._holds = self._holds, set()
+            await asyncio.gather(*(hold.end() for hold in holds))
+            await nursery().rest()
+        if self._sandbox is not None:
+            await self._sandbox.aclose()

@@ -7,19 +7,23 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from weakref import WeakSet
 
+from msgspec import Struct
+
 from detent.host.child import insist
 from detent.host.kept import KeptHold
+from detent.host.unreadable import protect_agent
 
 BIRTH = 10.0
 """Seconds until an interpreter that says nothing counts as one that cannot be used."""
 MOST_IDLE = 4
 TRIES = MOST_IDLE + 3
 """Any that wait may have been killed since."""
-READY = b"ready"
+READY, CONFINED = b"ready", b"confined"
+"""What a nursery says: one with a cell that says the first holds nothing."""
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = (
     "import sys; sys.path.append(sys.argv[1]); from detent.host.keeping.nursery import main; main()"
@@ -30,19 +34,33 @@ class NoNursery(Exception):
     """This system cannot have one."""
 
 
-class Nursery:
-    """Starts with the first command; when it was killed, another starts with the next."""
+class Cell(Struct, frozen=True):
+    """How a nursery is started that confines itself (see `keeping/confining.py`)."""
 
-    def __init__(self, interpreter: str = sys.executable) -> None:
+    wrapper: tuple[str, ...]
+    """What starts its interpreter."""
+    orders: bytes
+    welcome: Callable[[socket.socket], Awaitable[None]] | None = None
+    """Gets the socket that it sends, if it was ordered to: one of a network of its own."""
+
+
+class Nursery:
+    """Starts with the first command; when it was killed, another starts with the next. One with a
+    cell starts confined or not at all."""
+
+    def __init__(self, interpreter: str = sys.executable, cell: Cell | None = None) -> None:
         self._interpreter = interpreter
+        self._cell = cell
+        self._trouble = ""
         # A frozen program is its own interpreter and would only start itself.
-        self._is_possible = sys.platform == "linux" and not getattr(sys, "frozen", False)
+        self.is_possible = sys.platform == "linux" and not getattr(sys, "frozen", False)
         self._line: socket.socket | None = None
         self._idle: list[socket.socket] = []
         """Of keepers that wait for an order."""
         self._pid = 0
         self._starting: asyncio.Task[None] | None = None
         self._holds: set[KeptHold] = set()
+        _ALL.add(self)
 
     async def spawn(
         self,
@@ -96,7 +114,7 @@ class Nursery:
                     if self._idle:
                         return self._idle.pop()
                     await asyncio.sleep(0.001)  # hundreds at once, and the line is full
-        raise NoNursery
+        raise NoNursery(f"it said nothing for {BIRTH:g} seconds")
 
     def _take_back(self, control: socket.socket) -> None:
         """A keeper whose command has gone by itself can have another."""
@@ -119,57 +137,86 @@ class Nursery:
 
     async def _start(self) -> None:
         """Once for all commands that wait for it, even when the first of them is cancelled."""
-        if not self._is_possible:
+        if not self.is_possible:
             raise NoNursery
         loop = asyncio.get_running_loop()
         if self._starting is None or self._starting.get_loop() is not loop:
             self._starting = loop.create_task(self._begin())
         await asyncio.shield(self._starting)
-        if not self._is_possible:
-            raise NoNursery
+        if self._trouble or not self.is_possible:
+            raise NoNursery(self._trouble)
 
     async def _begin(self) -> None:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        is_ready = False
+        self._trouble, fault, is_ready = "", "", False
+        errors = os.memfd_create("errors")
         try:
             with theirs:
-                self._pid = self._launch(theirs.fileno())
+                self._pid = self._launch(theirs.fileno(), errors)
+            protect_agent()  # while it starts
+            if self._cell is not None and self._cell.wrapper:
+                _offer(self._pid)
             async with asyncio.timeout(BIRTH):
-                loop = asyncio.get_running_loop()
-                is_ready = await loop.sock_recv(ours, len(READY)) == READY
-        except OSError:  # TimeoutError is one
-            pass
+                is_ready = await self._is_welcome(ours)
+        except OSError as error:  # TimeoutError is one
+            fault = str(error)
         finally:
             self._starting = None
             if is_ready:
                 self._line = ours
             else:
                 ours.close()
+                self._trouble = self._trouble or _last_line(errors) or fault or "it ended at once"
+            os.close(errors)
         if not is_ready:
-            self._is_possible = False
+            self.is_possible = self._cell is not None  # what it needs may be there the next time
             await _collected(self._pid)
 
-    def _launch(self, line: int) -> int:
+    async def _is_welcome(self, line: socket.socket) -> bool:
+        if self._cell is not None:
+            orders = self._cell.orders
+            await asyncio.get_running_loop().sock_sendall(
+                line, len(orders).to_bytes(4, "big") + orders
+            )
+        word, descriptors = await _heard(line)
+        is_ready = word == (READY if self._cell is None else CONFINED)
+        if not is_ready:
+            self._trouble = word.decode(errors="replace")
+        elif self._cell is not None and self._cell.welcome is not None:
+            await self._cell.welcome(socket.socket(fileno=descriptors.pop()))
+        return is_ready
+
+    def _launch(self, line: int, errors: int) -> int:
         """With nothing of our environment: whoever may look into it there finds no key."""
         libraries = "LD_LIBRARY_PATH"  # an interpreter may need it to start at all
+        # A wrapper keeps the first three for itself, and with them the line open when its nursery
+        # has died; so there the line is the fourth.
+        wrapper, at = (self._cell.wrapper, 3) if self._cell else ((), 0)
+        flags = [str(at)] if at else []
+        argv = [*wrapper, self._interpreter, "-I", "-S", "-c", PROGRAM, ROOT, *flags]
         return os.posix_spawn(
-            self._interpreter,
-            [self._interpreter, "-I", "-S", "-c", PROGRAM, ROOT],
+            argv[0],
+            argv,
             {libraries: os.environ[libraries]} if libraries in os.environ else {},
             file_actions=[
-                (os.POSIX_SPAWN_DUP2, line, 0),
+                (os.POSIX_SPAWN_DUP2, errors, 2),
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_RDWR, 0),
-                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_DUP2, line, at),
             ],
             setsid=True,
             setsigmask=(),
             setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
         )
 
+    @property
+    def is_idle(self) -> bool:
+        return not self._holds and self._starting is None
+
     async def rest(self) -> None:
         """Ends the nursery while nobody needs it; the next command starts another."""
-        if self._line is None or self._holds or self._starting is not None:
+        if self._line is None or not self.is_idle:
             return
         self._forget()
         await _collected(self._pid)
@@ -191,6 +238,31 @@ class Nursery:
         while self._idle:
             self._idle.pop().close()
         self._line = None
+
+
+async def _heard(line: socket.socket) -> tuple[bytes, list[int]]:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(line, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(line)
+    word, descriptors, _, _ = socket.recv_fds(line, 4096, 1)
+    return word, descriptors
+
+
+def _offer(pid: int) -> None:
+    """When memory runs out, rather a command than the agent: a nursery does that for itself, but
+    not where it can write nothing of the kernel's."""
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/oom_score_adj", "r+") as file:
+        score = int(file.read())
+        file.write(str(min(score + 500, 1000)))
+
+
+def _last_line(file: int) -> str:
+    """What the one who could not start has said."""
+    text = os.pread(file, 65_536, 0).decode(errors="replace").strip()
+    return text.rpartition("\n")[2]
 
 
 async def _collected(pid: int) -> None:
@@ -224,7 +296,6 @@ _ALL: WeakSet[Nursery] = WeakSet()
 class _Own(threading.local):
     def __init__(self) -> None:
         self.nursery = Nursery()
-        _ALL.add(self.nursery)
 
 
 _OWN = _Own()

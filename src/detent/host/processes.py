@@ -1,11 +1,17 @@
 """Runs one program: output as it comes, a time limit, and nothing left running that was cut."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from detent.host.child import Child, Hold
 from detent.host.nursery import NoNursery, nursery
 from detent.host.pipes import Plumbing, Sink
 from detent.ports import Finished
+
+Descriptors = tuple[int, int, int]
+Spawn = Callable[
+    [Sequence[str], str, Mapping[str, str] | None, Descriptors], Awaitable[tuple[Hold, str]]
+]
+"""Gives the hold and the name of the sandbox, if one was wanted."""
 
 
 async def run_process(
@@ -31,29 +37,35 @@ async def start_process(
     errors: Sink | None = None,
     stdin: bytes | None = b"",
     env: Mapping[str, str] | None = None,
+    spawn: Spawn | None = None,
 ) -> Child:
     """`output` may be a file, `stdin` of None keeps the input open for `Child.write`. Raises
     OSError when nothing could start."""
     plumbing = Plumbing(output, errors, fed=stdin is None or bool(stdin))
     try:
-        hold = await _spawn(argv, cwd, env, plumbing.inner)
+        hold, sandbox = await (spawn or spawn_freely)(argv, cwd, env, plumbing.inner)
     except BaseException:
         plumbing.close()
         raise
     plumbing.hand_over()
-    return Child(hold, plumbing, stdin)
+    return Child(hold, plumbing, stdin, sandbox)
 
 
-async def _spawn(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str] | None,
-    descriptors: tuple[int, int, int],
-) -> Hold:
+async def spawn_freely(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str] | None, descriptors: Descriptors
+) -> tuple[Hold, str]:
     """Under a keeper wherever that is possible."""
     try:
-        return await nursery().spawn(argv, cwd, env, descriptors)
+        return await nursery().spawn(argv, cwd, env, descriptors), ""
     except NoNursery:
         from detent.host.direct import spawn_directly
 
-        return await spawn_directly(argv, cwd, env, descriptors)
+        return await spawn_directly(argv, cwd, env, descriptors), ""
+
+
+async def spawn_openly(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str] | None, descriptors: Descriptors
+) -> tuple[Hold, str]:
+    """As freely, where a sandbox was wanted and there is none: and it says so."""
+    hold, _ = await spawn_freely(argv, cwd, env, descriptors)
+    return hold, "none"

@@ -113,6 +113,32 @@ async def tunnel(proxy: str, origin: Origin) -> asyncio.Transport:
     return plain
 
 
+async def open_tunnel(
+    proxy: str, origin: Origin
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """The same as streams, of which not a byte is lost: also for servers that speak first."""
+    parts = _parsed(proxy)
+    reader, writer = await asyncio.open_connection(*_address(parts), limit=MOST_HEAD)
+    try:
+        writer.write(_connect_head(origin, _credentials(parts)))
+        _check(await reader.readuntil(b"\r\n\r\n"))
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        writer.transport.abort()
+        raise OSError("the proxy did not answer as one") from None
+    except BaseException:
+        writer.transport.abort()
+        raise
+    return reader, writer
+
+
+async def open_forwarding(
+    proxy: str,
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, str]:
+    """Streams to the proxy itself for one plain request, and the header line that it wants."""
+    parts = _parsed(proxy)
+    return *await asyncio.open_connection(*_address(parts)), _credentials(parts)
+
+
 def _parsed(proxy: str) -> SplitResult:
     return urlsplit(proxy if "://" in proxy else f"http://{proxy}")
 

@@ -6,11 +6,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from detent.context.conversation import Conversation
-from detent.loop.limits import Limits
+from detent.loop.limits import Limits, Price
 from detent.loop.stages import Trace, no_trace
 from detent.ports import Approver, Clock, Desk, Emit, Gate, Inbox, Model, Toolbox, Workshop
 from detent.types.events import Signal
-from detent.types.usage import Usage
 
 
 class DeskMaker(Protocol):
@@ -37,7 +36,7 @@ class Kit(Struct, frozen=True):
     hint: Callable[[Signal], None]
     """Like emit for signals that may be lost: never waits."""
     limits: Limits = Limits()
-    price: Callable[[str, Usage], float | None] = lambda model, usage: None
+    price: Price = lambda model, usage: None
     trace: Trace = no_trace
     form: str = ""
     """The tool that takes the final answer, where the answer must have a form."""

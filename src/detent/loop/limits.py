@@ -1,19 +1,23 @@
 """What bounds a turn: pure over the tally."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import UNSET, Struct
 
 from detent.context.bounds import MOST_CHARACTERS
-from detent.types.events import Reason, StepRecord
+from detent.types.events import Classified, Entry, Reason, StepRecord
 from detent.types.messages import USUAL_OUTPUT
 from detent.types.usage import Usage
+
+Price = Callable[[str, Usage], float | None]
+"""What an answer of a model costs; None when nobody knows."""
 
 BLOCKED_AT = 0.98
 """Share of the window beyond which no request is sent."""
 
 MOST_TRUNCATION_RETRIES = 3
-MOST_FORCED_CONTINUATIONS = 8
+MOST_FORCED_CONTINUATIONS = 5
 MOST_PAUSES = 20
 MOST_FORM_TRIES = 5
 MOST_BROKEN_OFF = 5
@@ -40,6 +44,8 @@ class Limits(Struct, frozen=True):
     """A spent budget allows one last answer without tools."""
     reactive: bool = True
     """A prompt that was too long makes room once; without it the turn ends."""
+    forced: int = MOST_FORCED_CONTINUATIONS
+    """How often stop hooks may make a turn go on."""
     early_calls: bool = True
     """Calls start while the model still speaks."""
     concurrency: int = 10
@@ -60,7 +66,9 @@ class Tally:
         self.calls = 0
         self.dollars = 0.0
         self.lost: dict[str, Usage] = {}
-        """What attempts have cost that came to no answer, by model."""
+        """What was spent beside the answers, by model."""
+        self.settled = 0
+        """The last entry whose cost was looked at."""
         self.api_ms = 0
         self.truncations = 0
         self.pauses = 0
@@ -92,6 +100,16 @@ class Tally:
     def _spend(self, usage: Usage, dollars: float | None) -> None:
         self.usage += usage
         self.dollars += dollars or 0.0
+
+
+def settle(tally: Tally, entries: Sequence[Entry], price: Price) -> None:
+    """Asking the classifier is part of what a turn costs."""
+    for entry in reversed(entries):
+        if entry.seq <= tally.settled:
+            break
+        if isinstance(entry, Classified):
+            tally.lose(entry.model, entry.usage, price(entry.model, entry.usage))
+    tally.settled = entries[-1].seq if entries else 0
 
 
 def first_output(limits: Limits, most: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from detent.loop.kit import Kit
+from detent.loop.places import places_of, with_places
 from detent.loop.pulse import Pulse
 from detent.ports import (
     Admitted,
@@ -99,7 +100,18 @@ class Passage:
         args = tool.parse(call.arguments)
         cwd = self._kit.desk.cwd
         effects = tool.effects(args, cwd)
-        return Proposal(call, tool.spec.name, _as_object(call.arguments), effects, cwd), args
+        places = places_of(effects, self._kit.desk.shop.host)
+        return (
+            Proposal(
+                call,
+                tool.spec.name,
+                _as_object(call.arguments),
+                with_places(effects, places),
+                cwd,
+                places,
+            ),
+            args,
+        )
 
     def no_longer(self, prepared: Prepared) -> Refused | None:
         """A call may have waited since it was admitted, and the mode be a stricter one now."""
@@ -108,10 +120,12 @@ class Passage:
 
     async def perform(self, prepared: Prepared) -> Outcome:
         """Run it, and let the hooks behind it look at what came."""
+        begun = self._kit.clock.elapsed()
         outcome = await self._run(prepared)
+        ms = round((self._kit.clock.elapsed() - begun) * 1000)
         if prepared.admitted.context:
             outcome = with_context(outcome, prepared.admitted.context)
-        revised = await self._kit.gate.review(prepared.proposal, outcome)
+        revised = await self._kit.gate.review(prepared.proposal, outcome, ms)
         self.stop = self.stop or revised.stop
         return revised.outcome
 
@@ -146,7 +160,12 @@ class Passage:
 
         desk = self._kit.desk(self._call.id, progress)
         self.seen = desk.files.noted
-        return replace(desk, answer=prepared.answer, cut_short=self._cut_short)
+        return replace(
+            desk,
+            answer=prepared.answer,
+            cut_short=self._cut_short,
+            places=prepared.proposal.places,
+        )
 
     def _cut_short(self, so_far: Callable[[], str]) -> None:
         self.so_far = so_far

@@ -6,7 +6,6 @@ from detent.loop.form import handed_over, out_of_form
 from detent.loop.kit import Kit
 from detent.loop.limits import (
     MOST_BROKEN_OFF,
-    MOST_FORCED_CONTINUATIONS,
     MOST_PAUSES,
     MOST_TRUNCATION_RETRIES,
     Halt,
@@ -133,11 +132,13 @@ async def cut(kit: Kit, tally: Tally, text: str, otherwise: Halt) -> Halt | None
 
 async def forced_on(kit: Kit, tally: Tally, reply: Reply) -> bool:
     """Stop hooks may make the turn go on, but not for ever."""
-    if tally.continuations >= MOST_FORCED_CONTINUATIONS:
-        return False
     again = tally.continuations > 0
     feedback = await kit.gate.stopping(plain_text(reply.content), again)
     if not feedback:
+        return False
+    if tally.continuations >= kit.limits.forced:
+        text = f"a stop hook wanted the turn to go on for more than {kit.limits.forced} times"
+        await kit.emit(Notice(f"{text}; it ends here", "warning"))
         return False
     tally.continuations += 1
     await kit.emit(Reminded(text=feedback, source="stop hook"))

@@ -90,5 +90,14 @@ async def _compact(kit: Kit, tally: Tally, used: int, *, reactive: bool) -> bool
     )
     if compacted is None:
         return False
+    if kit.gate.hears("before_compact") or kit.gate.hears("on_context_compact"):
+        from detent.loop.occasions import may_compact
+
+        if not await may_compact(kit, compacted):
+            return False
     await kit.emit(compacted)
+    if kit.gate.hears("after_compact"):
+        from detent.loop.occasions import has_compacted
+
+        await has_compacted(kit, compacted)
     return True

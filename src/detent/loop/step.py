@@ -36,7 +36,12 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
     async with CallRunner(kit, closed=spent, ran=already_ran(kit, tally)) as runner:
         reply = await sample(kit, tally, request, runner)
         tally.calls += await runner.finish()
-        return reply, runner.stop
+        stop = runner.stop
+        if reply.calls and kit.gate.hears("after_calls"):
+            from detent.loop.occasions import calls_ended
+
+            stop = stop or await calls_ended(kit)
+        return reply, stop
 
 
 def already_ran(kit: Kit, tally: Tally) -> Callable[[Call], Outcome | None]:

@@ -7,21 +7,26 @@ from msgspec.structs import replace
 from detent.context.media import sound
 from detent.loop.form import handed_over
 from detent.loop.kit import Kit
-from detent.loop.limits import Halt, Tally, blocked, exceeded, first_output
+from detent.loop.limits import Halt, Tally, blocked, exceeded, first_output, settle
 from detent.loop.rest import at_rest, last_word
 from detent.loop.room import make_room, recovered
 from detent.loop.step import run_step
 from detent.types.content import UserBlock
 from detent.types.errors import ModelFailure, PromptBlocked
-from detent.types.events import Prompted, Reason, Reminded, Rewound, TurnEnded
+from detent.types.events import Notice, Prompted, Reason, Reminded, Rewound, TurnEnded
 
 
 async def run_turn(kit: Kit, content: tuple[UserBlock, ...], turn: int) -> TurnEnded:
     """Emits everything that happens, `TurnEnded` last, and returns it."""
     tally = Tally(turn, kit.clock.elapsed(), first_output(kit.limits, kit.model.max_output))
+    tally.settled = kit.conversation.last_seq
     kit.trace("Input", "")
     try:
         halt = await answer(kit, content, tally)
+        if kit.gate.hears("stop_failed"):
+            from detent.loop.occasions import has_failed
+
+            await has_failed(kit, halt)
     except asyncio.CancelledError:
         await finish(kit, tally, Halt("user_cancelled", "Interrupted."))
         raise
@@ -33,6 +38,7 @@ async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt
     before = kit.conversation.last_seq
     try:
         async with asyncio.timeout(kit.limits.seconds) as limit:
+            before = await open_session(kit) or before
             await take_prompt(kit, content, tally)
             return await converse(kit, tally)
     except TimeoutError:
@@ -46,6 +52,17 @@ async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt
         return Halt(reason_of(failure), failure.message, failure.status)
 
 
+async def open_session(kit: Kit) -> int:
+    """What hooks say of the session comes before its first prompt, and stays when that is
+    blocked: gives the last entry then, else 0."""
+    if not (source := kit.gate.opened()):
+        return 0
+    from detent.loop.occasions import session_started
+
+    await session_started(kit, source)
+    return kit.conversation.last_seq
+
+
 async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> None:
     """Recorded before the model or a hook sees it: a crash loses nothing that was typed."""
     kit.trace("Message", "")
@@ -53,6 +70,10 @@ async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) ->
     await take_steering(kit, tally)  # what an interrupted turn did not come to hear
     if added := await kit.gate.prompted(content):
         await kit.emit(Reminded(text=added, source="prompt hook"))
+    if kit.gate.hears("on_loop_start"):
+        from detent.loop.occasions import loop_started
+
+        await loop_started(kit, tally, content)
 
 
 async def converse(kit: Kit, tally: Tally) -> Halt:
@@ -61,6 +82,7 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
         await make_room(kit, tally)
         if halt := blocked(kit.conversation.tokens(), kit.model.window):
             return halt
+        settle(tally, kit.conversation.entries, kit.price)
         spent = exceeded(kit.limits, tally, kit.clock.elapsed())
         if spent and not await last_word(kit, tally, spent):
             return spent
@@ -70,6 +92,10 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
             if await recovered(kit, tally, failure):
                 continue
             raise
+        if kit.gate.hears("on_iteration_complete"):
+            from detent.loop.occasions import iteration_completed
+
+            await iteration_completed(kit, tally)
         kit.trace("Compact", "")
         await make_room(kit, tally)
         if stopped:
@@ -87,12 +113,25 @@ async def take_steering(kit: Kit, tally: Tally) -> bool:
     for text in news:
         await kit.emit(Reminded(text=text, source="background"))
     for content in arrived:
-        await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
+        await take_steered(kit, tally, content)
     return bool(news or arrived)
+
+
+async def take_steered(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -> None:
+    """Hooks look at these as well; one that they block is left out, and the turn goes on."""
+    try:
+        added = await kit.gate.prompted(content)
+    except PromptBlocked as blocked_by_hook:
+        await kit.emit(Notice(f"a prompt was blocked by a hook: {blocked_by_hook}", "warning"))
+        return
+    await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
+    if added:
+        await kit.emit(Reminded(text=added, source="prompt hook"))
 
 
 async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:
     kit.trace("Return", halt.reason)
+    settle(tally, kit.conversation.entries, kit.price)
     ended = TurnEnded(
         turn=tally.turn,
         reason=halt.reason,

@@ -8,7 +8,7 @@ who leaves releases everybody at once.
 import asyncio
 from collections import deque
 
-from detent.types.events import Durable, Event, TurnEnded
+from detent.types.events import Durable, Event, Notice, TurnEnded
 
 AHEAD = 64
 """How many signals may wait for the reader."""
@@ -43,8 +43,9 @@ class Channel:
         return self._taken > number or (self._taken == number and self._asking)
 
     def offer(self, event: Event) -> None:
-        """For signals that may be lost: dropped when the reader is behind."""
-        if not self._closed and len(self._events) < AHEAD:
+        """For signals that may be lost: dropped when the reader is behind. Notices are few, and
+        people must know them."""
+        if not self._closed and (len(self._events) < AHEAD or isinstance(event, Notice)):
             self._add(event)
 
     async def get(self) -> Event | None:

@@ -1,13 +1,63 @@
 """Hooks for library users: plain callables, sync or async."""
 
-from detent.gate.hooks import (
+from detent.gate.hooks import Hook, HookAnswer
+from detent.gate.hooks import HookSet as Hooks
+from detent.gate.hooks.events import (
     AfterCall,
+    AfterCalls,
+    AfterCompact,
+    AgentStarted,
+    AgentStopping,
     BeforeCall,
-    Hook,
-    HookAnswer,
+    BeforeCompact,
+    CallEvent,
+    ContextCompacting,
+    HookEvent,
+    IterationCompleted,
+    LoopStarted,
+    Notified,
+    PermissionAsked,
+    PermissionRefused,
+    SessionEnded,
+    SessionStarted,
+    StopFailed,
     Stopping,
     Submitted,
 )
-from detent.gate.hooks import HookSet as Hooks
+from detent.gate.hooks.facts import Facts
+from detent.gate.hooks.kinds import KINDS, hook_set
+from detent.gate.hooks.matching import fault_in, matches
+from detent.gate.hooks.reading import WrongEvent, read_answer
 
-__all__ = ["AfterCall", "BeforeCall", "Hook", "HookAnswer", "Hooks", "Stopping", "Submitted"]
+__all__ = [
+    "KINDS",
+    "AfterCall",
+    "AfterCalls",
+    "AfterCompact",
+    "AgentStarted",
+    "AgentStopping",
+    "BeforeCall",
+    "BeforeCompact",
+    "CallEvent",
+    "ContextCompacting",
+    "Facts",
+    "Hook",
+    "HookAnswer",
+    "HookEvent",
+    "Hooks",
+    "IterationCompleted",
+    "LoopStarted",
+    "Notified",
+    "PermissionAsked",
+    "PermissionRefused",
+    "SessionEnded",
+    "SessionStarted",
+    "StopFailed",
+    "Stopping",
+    "Submitted",
+    "WrongEvent",
+    "fault_in",
+    "hook_set",
+    "matches",
+    "read_answer",
+]

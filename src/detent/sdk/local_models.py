@@ -6,9 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from detent.app.config import load_sources, merge
 from detent.app.models import known_models
-from detent.app.places import detent_home, user_home
+from detent.app.places import detent_home
+from detent.app.settings.sources import load_sources, merge, where_of
 from detent.models.discovery import Found, discover
 from detent.models.embedded.engine import INSTALL, is_installed
 from detent.models.embedded.pull import Progress, PullFailed, pull, remove
@@ -66,8 +66,7 @@ def remove_embedded(environ: Mapping[str, str] | None = None) -> int:
 
 def _keys(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Of all providers that are known, the user's own included."""
-    home = detent_home(environ)
-    sources = load_sources(os.getcwd(), home, user_home(environ), ("user",), None)
+    sources = load_sources(where_of(os.getcwd(), environ), ("user",))
     known = known_models(merge(sources, trusted=False))
     names = (
         name

@@ -72,7 +72,7 @@ class Session:
 
     @mode.setter
     def mode(self, mode: str) -> None:
-        self._engine.gate.mode = parse_mode(mode)
+        self._engine.set_mode(mode)
 
     async def switch_model(self, name: str) -> None:
         """Another model from the next turn on."""
@@ -161,6 +161,11 @@ class Session:
         self._interrupted = True
         return True
 
+    @property
+    def parting(self) -> Sequence[Event]:
+        """What hooks had to say when the session was closed, and nobody read any more."""
+        return self._engine.parting
+
     async def aclose(self) -> None:
         self._interrupted = True  # nobody cancelled the reader: its iterator just ends
         if self._channel is not None:
@@ -175,6 +180,9 @@ class Session:
         notices, engine.notices = engine.notices, []
         for text in notices:
             await engine.recorder.emit(Notice(text, "warning"))
+        hints, engine.hints = engine.hints, ()
+        for text in hints:
+            await engine.recorder.emit(Notice(text))
         self._stoppable = True
         if self._interrupted and self._task is not None:
             self._task.cancel()  # it takes effect at the first wait, where the turn expects it

@@ -18,6 +18,8 @@ class MemoryHost:
     joined by spaces), or through a function. Every write makes a file one second newer.
     """
 
+    scratch = ""
+
     def __init__(
         self, files: Mapping[str, str | bytes] | None = None, commands: Commands | None = None
     ) -> None:
@@ -36,7 +38,10 @@ class MemoryHost:
     def text(self, path: str) -> str:
         return self.files[path].decode()
 
-    async def read(self, path: str, limit: int) -> bytes:
+    def real(self, path: str) -> str:
+        return path
+
+    async def read(self, path: str, limit: int, *, real: bool = False) -> bytes:
         if path not in self.files:
             kind = errno.EISDIR if self._is_dir(path) else errno.ENOENT
             raise OSError(kind, os.strerror(kind), path)
@@ -44,7 +49,7 @@ class MemoryHost:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
         return self.files[path]
 
-    async def write(self, path: str, data: bytes) -> None:
+    async def write(self, path: str, data: bytes, *, real: bool = False) -> None:
         if self._is_dir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         self.put(path, data)
@@ -122,6 +127,7 @@ class MemoryHost:
 
 class _Ran:
     pid = 1
+    sandbox = ""
 
     def __init__(self, finished: Finished) -> None:
         self._finished = finished

@@ -98,6 +98,18 @@ class CallEnded(Durable, frozen=True, kw_only=True):
     """The working folder from then on, where the call has changed it."""
 
 
+class Classified(Durable, frozen=True, kw_only=True):
+    """What the model behind mode `auto` said of a call, and what asking it has cost."""
+
+    call_id: str
+    name: str
+    model: str
+    decision: Literal["allow", "ask", "deny"]
+    reason: str = ""
+    usage: Usage = Usage()
+    ms: int = 0
+
+
 class Compacted(Durable, frozen=True, kw_only=True):
     """From here on, entries before `keeps_from` are represented by the summary."""
 
@@ -154,7 +166,8 @@ class TurnEnded(Durable, frozen=True, kw_only=True):
     output: Any = UNSET
     """The final answer as a JSON value, where one of a given schema was asked for."""
     lost: dict[str, Usage] = {}
-    """What attempts have cost that came to no answer, by model; part of `usage`."""
+    """What was spent beside the answers, by model: on attempts that came to none, and on the
+    classifier; part of `usage`."""
 
 
 Entry = (
@@ -164,6 +177,7 @@ Entry = (
     | Replied
     | CallStarted
     | CallEnded
+    | Classified
     | Compacted
     | Withheld
     | Switched
@@ -241,6 +255,25 @@ class Notice(Live, frozen=True):
     level: Literal["info", "warning", "error"] = "info"
 
 
+class HookStarted(Live, frozen=True):
+    """A command of the user that listens to what happens."""
+
+    id: str
+    name: str
+    event: str
+
+
+class HookEnded(Live, frozen=True):
+    id: str
+    name: str
+    event: str
+    stdout: str
+    stderr: str
+    exit_code: int | None
+    """None: it could not be started, or its time was up."""
+    outcome: Literal["success", "error", "cancelled"]
+
+
 class Nested(Struct, frozen=True, tag_field="type", tag=str.lower):
     """An event of a subagent, wrapped by its parent."""
 
@@ -258,6 +291,8 @@ Signal = (
     | Asked
     | Answered
     | Notice
+    | HookStarted
+    | HookEnded
     | Nested
 )
 Event = Entry | Signal

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from detent.app.config import Settings, Source, merge
 from detent.app.models import known_models, open_model, prices
 from detent.app.options import Options
+from detent.app.settings.record import Settings, Source
+from detent.app.settings.sources import merge
 from detent.app.wishes import lengthened, timers
 from detent.models.client import HttpModel
 from detent.models.watch import Timers
@@ -146,9 +147,8 @@ def stranger(**values: Any) -> Settings:
 @pytest.mark.parametrize(
     ("values", "taken"),
     [
-        ({"model": "opus"}, True),
-        ({"model": "claude-opus-4-8"}, True),
-        ({"model": "opus[1m]"}, True),
+        ({"model": "opus"}, False),
+        ({"effortLevel": "max"}, False),
         ({"model": "openai/gpt-5"}, False),
         ({"model": "gpt-5"}, False),
         ({"model": "scripted:evil.json"}, False),

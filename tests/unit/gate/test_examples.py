@@ -1,8 +1,7 @@
 """Our own permission cases: rules, mode and a call, and what must come of it.
 
 The strings say /home/dev for the home folder and /home/dev/app for the working folder; both are
-replaced by temporary folders. What the first gate asks too often about is not listed; whatever
-must not run silently is.
+replaced by temporary folders.
 """
 
 from __future__ import annotations
@@ -78,16 +77,53 @@ RULES_FOR_WORDS = [
 NOT_PROVABLE = [
     sh("ask", text, "Bash(npm:*)")
     for text in (
-        "npm $X", 'npm "$X"', "npm ${X}", "npm $(x)", "npm `x`", "npm <(x)", "npm ~", "npm ~root",
-        "npm *.js", "npm ?", "npm [ab]", "npm {a,b}", "npm a\\ b", "npm a\\\nb", "npm # note",
-        "npm > out", "npm >> out", "npm < in", "npm <<E\nx\nE", "npm <<<x", "npm &", "npm |& npm",
-        "(npm)", "{ npm; }", "! npm", "if npm; then npm; fi", "while npm; do npm; done",
+        "npm $X", "npm ${X}", "npm $(x)", 'npm "$(x)"', "npm `x`", "npm <(x)", "npm ~root",
+        "npm *.js", "npm ?", "npm [ab]", "npm {a,b}", "npm a\\\nb", "npm < /etc/hosts",
+        "npm < .env",
+        "npm > out", "npm >> out", "npm > $X", "npm > ~/x", "npm > o*", "npm <<E\n$(x)\nE",
         "npm; fi", "npm 2>/dev/nullx", "npm 1>&2x", "npm 'x", 'npm "x', "npm &&", "; npm",
         "npm\rx", "npm\x0bx", "npm\x00x", "npm\x7f", "npm \u200b-x", "npm\u00a0x", "npm 'a\u202eb'",
         "npm 'a\u2066b'", "npm 'a\ufe0f'", "npm " + "x" * 10_000, "LD_PRELOAD=x npm", "PATH=. npm",
         "'CI=1' npm", "npm() { x; }", "f=1; npm", "npm test; ./x", "npm test\n./x", "npm | sh",
     )
 ]  # fmt: skip
+PROVABLE = [
+    sh("allow", text, "Bash(npm:*)")
+    for text in (
+        'npm "$X"',
+        'npm "$(npm list)"',
+        "npm ~",
+        "npm a\\ b",
+        "npm # note",
+        "npm < in",
+        "npm <<<x",
+        "npm <<E\nx\nE",
+        "npm &",
+        "npm |& npm",
+        "(npm)",
+        "{ npm; }",
+        "! npm",
+        "npm a/*.js",
+        "if npm; then npm; fi",
+        "while npm; do npm; done",
+        "npm && ls *.py",
+        "/usr/bin/npm test",
+    )
+] + [
+    sh("allow", "npm > docs/o", "Bash(npm:*)", mode="acceptEdits"),
+    sh("deny", "npm > docs/o", "Bash(npm:*)", mode="plan"),
+    sh("ask", 'npm "$X" test', "Bash(npm * test)"),
+    sh("ask", '"$X" test', "Bash(* test)"),
+    sh("ask", "xargs npm test", "Bash(npm test)"),
+    sh("allow", "xargs npm test", "Bash(npm test:*)"),
+    sh("ask", "cd sub && ./x", "Bash(./x)"),
+    sh("allow", "./x", "Bash(./x)"),
+    sh("ask", "cd sub && git commit", "Bash(git commit:*)"),
+    sh("allow", "cd /home/dev/app && git commit", "Bash(git commit:*)"),
+    sh("allow", "cd docs && ls && cat a.md"),
+    sh("ask", "cd docs && cat ../../x"),
+    sh("ask", "ln -s /etc e && npm e/passwd", "Bash(ln:*)"),
+]
 RUNNERS = [
     sh("ask", command, f"Bash({command.split()[0]}:*)")
     for command in (
@@ -135,7 +171,8 @@ DENIED = [
     sh("allow", "git commit -m 'x; docker push'", "Bash(git commit:*)", deny="Bash(docker push:*)"),
     sh("allow", "echo $X", allow="Bash"),
     sh("ask", "$X push", allow="Bash", deny="Bash(docker push:*)"),
-    sh("ask", "$'\\x64ocker' push", allow="Bash", deny="Bash(docker push:*)"),
+    sh("deny", "$'\\x64ocker' push", allow="Bash", deny="Bash(docker push:*)"),
+    sh("deny", "doc${E}ker push", allow="Bash", deny="Bash(docker push:*)"),
     sh("ask", "docker${IFS}push", allow="Bash", deny="Bash(docker push:*)"),
     sh("ask", "{docker,push}", allow="Bash", deny="Bash(docker push:*)"),
     sh("ask", "$X push", mode="bypassPermissions", deny="Bash(docker push:*)"),
@@ -145,7 +182,7 @@ DENIED = [
             "`echo docker` push", "$(echo docker) push", "docker $X", "docker p*", "A=$B docker $X",
             'A="$B c" docker $X', ">$F docker $X", "for c in docker; do $c push; done",
             "f() { \"$@\"; }; f docker pu", "sudo $X", "eval $X", "bash $X", ". $X", "~/d $X",
-            "d?cker push", "[d]ocker push", "time $X push", "xargs -I{} {} push", "doc${E}ker push",
+            "d?cker push", "[d]ocker push", "time $X push", "xargs -I{} {} push",
         )
     ),
     *(
@@ -271,6 +308,11 @@ PATHS = [
     sh("deny", "tee gen/a", "Bash", deny="Edit(gen/**)"),
     sh("deny", "cp a gen/a", "Bash", deny="Edit(gen/**)"),
     sh("allow", "cat gen/a", "Bash", deny="Edit(gen/**)"),
+    sh("ask", "touch g*/a", "Bash", deny="Edit(gen/**)"),
+    sh("allow", "touch src/*.py", "Bash", deny="Edit(/gen/**)"),
+    sh("ask", 'tee "$X"', "Bash", deny="Edit(gen/**)"),
+    sh("ask", "cd /etc && ls", "Bash(cd:*)"),
+    sh("allow", "cd docs && ls", "Bash(cd:*)"),
 ]  # fmt: skip
 MODES = [
     on("allow", "Edit", "/home/dev/app/docs/a.md", mode="acceptEdits"),
@@ -319,6 +361,7 @@ PROTECTED = [
     sh("ask", "cp x .git/hooks/pre-commit", "Bash(cp:*)"),
     sh("ask", "echo x > .git/hooks/pre-commit", "Bash"),
     sh("ask", "cd .git && echo x > config", "Bash"),
+    sh("ask", "cd .git && echo $X > config", "Bash"),
     sh("ask", "tee link/config", "Bash(tee:*)", links="link=.git"),
     sh("ask", "rm -rf .git", "Bash(rm:*)"),
     sh("allow", "cat .git/config", "Bash(cat:*)"),
@@ -402,8 +445,8 @@ FETCHED = [
     web("deny", "https://x.test/", mode="bypassPermissions", deny="x.test"),
 ]  # fmt: skip
 ALL = [
-    *RULES_FOR_WORDS, *NOT_PROVABLE, *RUNNERS, *DENIED, *READ_ONLY, *NOT_READ_ONLY, *READ_RULES,
-    *PATHS, *MODES, *PROTECTED, *CRITICAL, *OTHER_TOOLS,
+    *RULES_FOR_WORDS, *NOT_PROVABLE, *PROVABLE, *RUNNERS, *DENIED, *READ_ONLY, *NOT_READ_ONLY,
+    *READ_RULES, *PATHS, *MODES, *PROTECTED, *CRITICAL, *OTHER_TOOLS,
     *FETCHED,
 ]  # fmt: skip
 

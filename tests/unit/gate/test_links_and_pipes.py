@@ -37,4 +37,4 @@ def test_a_link_says_where_it_leads_and_no_rule_is_offered(tmp_path: Path) -> No
 def test_a_pipe_is_not_called_outside(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     reason = asked(tmp_path, Reads(os.path.realpath(tmp_path) + "/pipe")).reason
-    assert "no plain file" in reason and "outside" not in reason
+    assert "a pipe" in reason and "outside" not in reason

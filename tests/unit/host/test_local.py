@@ -125,7 +125,7 @@ def test_a_failed_write_leaves_the_old_content(
 ) -> None:
     (tmp_path / "file").write_bytes(b"old")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_replaced_is_written_in_place(
     """As with a single file mounted into a container."""
     (tmp_path / "file").write_bytes(b"old")
 
-    def busy(*_: object) -> None:
+    def busy(*_: object, **__: object) -> None:
         raise OSError(errno.EBUSY, "Device or resource busy")
 
     monkeypatch.setattr(os, "replace", busy)

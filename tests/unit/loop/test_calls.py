@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from detent.gate.hooks import AfterCall, BeforeCall, HookAnswer, HookSet
+from detent.gate.hooks import HookAnswer, HookSet
+from detent.gate.hooks.events import AfterCall, BeforeCall
 from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
 from detent.loop import calls

@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
-from detent.gate.hooks import HookAnswer, HookSet, Stopping, Submitted
+from detent.gate.hooks import HookAnswer, HookSet
+from detent.gate.hooks.events import Stopping, Submitted
 from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits, blocked
 from detent.loop.rest import CONTINUE
 from detent.loop.stages import Stage
@@ -405,14 +406,15 @@ def test_a_stop_hook_makes_the_turn_go_on_and_knows_that_it_did() -> None:
     assert plain_text(requests(b)[1].messages[-1].content) == "run the tests"
 
 
-def test_a_stubborn_stop_hook_is_obeyed_eight_times() -> None:
+def test_a_stubborn_stop_hook_is_obeyed_five_times() -> None:
     def hook(event: Stopping) -> HookAnswer:
         return HookAnswer("deny", "again")
 
     b = bench(*["no"] * 20, hooks=HookSet(stopping=(hook,)))
     assert b.run().reason == "end_turn"
-    assert MOST_FORCED_CONTINUATIONS == 8
-    assert len(requests(b)) == 9
+    assert MOST_FORCED_CONTINUATIONS == 5
+    assert len(requests(b)) == 6
+    assert "more than 5 times" in b.of(Notice)[-1].text
 
 
 def test_a_blocked_prompt_leaves_no_trace_in_the_conversation() -> None:

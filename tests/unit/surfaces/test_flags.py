@@ -264,7 +264,6 @@ def test_the_environment_counts_where_the_command_line_is_silent(
         (["--json-schema", "a\0b"], "--json-schema: cannot read"),
         (["--max-thinking-tokens", "1.5"], "whole number"),
         (["--server-tool", "[]"], "--server-tool: expected a JSON object"),
-        (["--settings", "/no/such"], "cannot read /no/such"),
         (["--setting-sources", "all"], "takes user, project, local"),
         (["--system-prompt-file", "/no/such"], "cannot read /no/such"),
     ],

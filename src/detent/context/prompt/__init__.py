@@ -4,6 +4,8 @@ import os
 
 from msgspec import Struct
 
+from detent.context.prompt.access import Access, access_text
+
 STABLE_SECTIONS = ("identity", "working", "answering")
 
 
@@ -14,17 +16,22 @@ class Surroundings(Struct, frozen=True):
     platform: str
     date: str
     is_git: bool
-    mode: str = "default"
 
 
 def build_prompt(
-    around: Surroundings, *, custom: str | None = None, override: str = "", append: str = ""
+    around: Surroundings,
+    access: Access,
+    *,
+    custom: str | None = None,
+    override: str = "",
+    append: str = "",
 ) -> tuple[str, ...]:
     """`override` replaces everything, `custom` the stable sections only."""
     if override:
         return (override,)
     stable = "\n\n".join(map(section, STABLE_SECTIONS)) if custom is None else custom
-    dynamic = "\n\n".join(part for part in (environment(around), append) if part)
+    parts = (environment(around), access_text(access), append)
+    dynamic = "\n\n".join(part for part in parts if part)
     return tuple(part for part in (stable, dynamic) if part)
 
 
@@ -34,12 +41,10 @@ def section(name: str) -> str:
 
 
 def environment(around: Surroundings) -> str:
-    lines = [
+    lines = (
         "# Surroundings",
         f"- Working folder: {around.cwd}{' (a git repository)' if around.is_git else ''}",
         f"- Platform: {around.platform}",
         f"- Date: {around.date}",
-    ]
-    if around.mode == "plan":
-        lines.append("- Plan mode: read and think; nothing is written. End with the plan.")
+    )
     return "\n".join(lines)

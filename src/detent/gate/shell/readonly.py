@@ -1,142 +1,119 @@
 """Commands that change nothing, if every word of them is known to be harmless.
 
-An unknown flag makes a command an ordinary one: programs grow flags that write or run things
-(`sort -o`, `rg --pre`, `find -exec`), and long ones may be abbreviated.
+`is_read_only(simple, inside, is_folder)` looks at the words of one proven command; assignments
+and redirections are for the caller. An unknown flag makes a command an ordinary one: programs
+grow flags that write or run things (`sort -o`, `rg --pre`, `find -exec`), and long ones may be
+abbreviated. What the shell fills in counts only where it cannot be a flag or a file.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from msgspec import Struct
-
-from detent.gate.shell.prover import Command
+from detent.gate.shell.harmless_flags import (
+    FILE_READERS,
+    FIND,
+    GIT,
+    GIT_BRANCH,
+    SPEAKING,
+    Known,
+    words,
+)
+from detent.gate.shell.script import Simple, Word
 
 PathCheck = Callable[[str], bool]
+"""Gets a path as the shell would understand it: `~` in front means home."""
 
+_GLOBBING = words("ls cat head tail grep wc which stat du cut realpath")
+"""None of their flags writes or runs, so any name of a file is fine as a word."""
 
-class _Known(Struct, frozen=True):
-    """Flags that only read: `short` may be bundled and carry numbers, `long` must be whole."""
-
-    short: str = ""
-    long: frozenset[str] = frozenset()
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _known(short: str, long: str) -> _Known:
-    return _Known(short, _words(long))
-
-
-_SPEAKING = _words("echo true false sleep whoami uname pwd basename dirname tr")
-"""They open no file, whatever their words are."""
-
-_FILE_READERS: dict[str, _Known] = {
-    "ls": _known(
-        "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxX",
-        "all almost-all human-readable color group-directories-first reverse recursive sort time "
-        "size inode full-time time-style file-type classify directory numeric-uid-gid",
-    ),
-    "cat": _known("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
-    "head": _known("cnqvz", "lines bytes quiet silent verbose"),
-    "tail": _known("cnqvz", "lines bytes quiet silent verbose"),
-    "grep": _known(
-        "abceEFGhHiIlLmnoPqrsTvwxyZzABC",
-        "after-context before-context context color colour count extended-regexp fixed-strings "
-        "basic-regexp perl-regexp ignore-case include exclude exclude-dir files-with-matches "
-        "files-without-match invert-match line-number line-regexp max-count no-filename "
-        "no-messages null only-matching quiet silent recursive regexp text with-filename "
-        "word-regexp byte-offset",
-    ),
-    "rg": _known(
-        "abceFgiIlmnNopPqrsStTuUvwxABCHM0",
-        "hidden no-ignore no-ignore-vcs glob iglob type type-not type-list files "
-        "files-with-matches files-without-match count count-matches ignore-case smart-case "
-        "case-sensitive fixed-strings line-number no-line-number max-count max-depth "
-        "max-columns multiline multiline-dotall only-matching pcre2 replace regexp sort sortr "
-        "stats text trim heading no-heading with-filename no-filename word-regexp line-regexp "
-        "invert-match json vimgrep color context after-context before-context passthru quiet "
-        "null no-messages column no-config unrestricted",
-    ),
-    "wc": _known("clLmw", "lines words bytes chars max-line-length"),
-    "which": _known("a", "all"),
-    "diff": _known(
-        "abBcdeEiNnpqsTuUwWyZ",
-        "unified context brief ignore-all-space ignore-space-change ignore-blank-lines "
-        "ignore-case side-by-side color width minimal report-identical-files new-file text "
-        "suppress-common-lines strip-trailing-cr",
-    ),
-    "stat": _known("cfLt", "format printf file-system dereference terse"),
-    "du": _known(
-        "abcdhkmsSx0",
-        "all apparent-size bytes max-depth human-readable summarize total si one-file-system "
-        "exclude time",
-    ),
-    "cut": _known(
-        "bcdfsnz,;:|.- /\t", "delimiter fields characters bytes output-delimiter complement"
-    ),
-    "sort": _known(
-        "bcCdfghikmMnrRstuVz,.:;| \t",
-        "key field-separator numeric-sort reverse unique ignore-case human-numeric-sort "
-        "version-sort general-numeric-sort month-sort stable check zero-terminated",
-    ),
-    "uniq": _known("cdDiufswz", "count repeated unique ignore-case skip-fields skip-chars"),
-    "realpath": _known("emsqLPz", "canonicalize-existing canonicalize-missing relative-to"),
-}
-_FIND = _words(
-    "-name -iname -path -ipath -wholename -iwholename -type -xtype -maxdepth -mindepth -size "
-    "-mtime -mmin -atime -amin -ctime -cmin -newer -newermt -not -o -or -a -and -print -print0 "
-    "-printf -ls -empty -prune -regex -iregex -regextype -perm -user -group -executable -readable "
-    "-writable -links -inum -samefile -xdev -mount -depth -quit -true -false -P"
-)
-_TEST = _words(
-    "-e -f -d -r -w -x -s -L -h -n -z -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o -b -c -p -S"
-)
+_OF_FILES = words("-e -f -d -r -w -x -s -L -h -b -c -p -S -nt -ot -ef")
+_OF_TEXT = words("-n -z -eq -ne -lt -le -gt -ge -a -o = == != ! ( )")
 """Not `-v` and `-R`: they evaluate a subscript, and with it a command, in their argument."""
 
-_GIT = _words("status log diff show rev-parse ls-files blame describe")
-_GIT_FLAGS = _known(
-    "abcdefhilmnpqrstuvwxzBCDGLMRSTUZ",
-    "oneline stat shortstat numstat name-only name-status patch no-patch graph decorate "
-    "no-decorate all branches tags remotes author committer grep since until after before "
-    "max-count skip reverse merges no-merges first-parent follow format pretty abbrev-commit "
-    "no-abbrev-commit abbrev date date-order topo-order cached staged merge-base word-diff color "
-    "no-color color-words unified ignore-all-space ignore-space-change ignore-blank-lines "
-    "ignore-space-at-eol function-context diff-filter find-renames find-copies no-renames summary "
-    "raw check exit-code quiet relative text no-ext-diff no-textconv no-index minimal patience "
-    "histogram diff-algorithm full-index left-right cherry-pick porcelain short branch long "
-    "untracked-files ignored show-stash ahead-behind no-ahead-behind show-toplevel git-dir "
-    "is-inside-work-tree show-prefix show-cdup verify symbolic-full-name abbrev-ref "
-    "absolute-git-dir is-bare-repository git-common-dir deleted modified others exclude-standard "
-    "stage unmerged full-name error-unmatch always dirty contains match exact-match "
-    "line-porcelain show-name show-number show-email root null ignore-submodules no-walk "
-    "compact-summary dirstat ignored word-diff-regex",
-)
+_GIT = words("status log diff show rev-parse ls-files blame describe")
 _STORES_NUMBER = r"%[^a-zA-Z%]*[hlLjzt]*n"
 """printf's `%n` sets a variable, `PATH` for example."""
 
+_LINES = r"(?:[0-9]+|\$|/(?:[^/\\\[\n]|\\[^\n]|\[[^]/\\\n]*\])+/I?)"
+_PRINTS = rf"\s*(?:{_LINES}(?:,\+?{_LINES})?)?\s*[p=]\s*"
+_SED_FLAGS = r"-[nErsuz]*e?|--quiet|--silent|--expression|--regexp-extended"
 
-def is_read_only(command: Command, inside: PathCheck, is_folder: PathCheck) -> bool:
+
+def is_read_only(simple: Simple, inside: PathCheck, is_folder: PathCheck) -> bool:
     """`inside` says whether a path may be read without a question."""
-    if not command:
+    if not simple.words or not simple.words[0].is_literal:
         return False
-    name, words = command[0], command[1:]
+    name, given = simple.words[0].text, simple.words[1:]
+    if name in SPEAKING:
+        return True
+    if name == "printf":
+        return _printf(given)
+    if name in ("test", "["):
+        return _test(given, inside)
+    if not all(word.is_literal or word.at_home or word.has_glob for word in given):
+        return False
+    if any(word.has_glob for word in given):
+        if name not in _GLOBBING or not all(_globs_inside(word, inside) for word in given):
+            return False
+        given = tuple(word for word in given if not word.has_glob)
+    texts = [path(word) for word in given]
     match name:
-        case _ if name in _SPEAKING:
-            return True
-        case "printf":
-            return not any(
-                word.startswith("-v") or re.search(_STORES_NUMBER, word) for word in words
-            )
-        case "test" | "[":
-            return all(word in _TEST or word[:1] != "-" or _is_number(word) for word in words)
         case "find":
-            return _find_is_read_only(words, inside)
+            return _find(texts, inside)
         case "git":
-            return _git_is_read_only(words, inside)
-    known = _FILE_READERS.get(name)
-    operands = None if known is None else _operands(words, known)
+            return _git(texts, inside)
+        case "sed":
+            return _sed(texts, inside)
+        case "cd":
+            return _cd(texts, inside)
+        case _ if name in FILE_READERS:
+            return _reads(name, texts, inside, is_folder)
+    return False
+
+
+def path(word: Word) -> str:
+    """A word such that only a `~` of the shell's looks like one."""
+    return f"./{word.text}" if word.text[:1] == "~" and not word.at_home else word.text
+
+
+def _globs_inside(word: Word, inside: PathCheck) -> bool:
+    """Names that it can come to are all inside, and no flag unless it is a harmless one."""
+    if not word.has_glob:
+        return True
+    if word.text.startswith("-"):
+        return re.match(r"--(?:include|exclude|exclude-dir)=[^/]*$", word.text) is not None
+    folder = re.split(r"[*?\[]", word.text, maxsplit=1)[0].rpartition("/")
+    return ".." not in word.text.split("/") and inside(folder[0] + folder[1] or ".")
+
+
+def _printf(given: Sequence[Word]) -> bool:
+    if not given or not given[0].is_literal or given[0].text.startswith("-"):
+        return False
+    return not any(re.search(_STORES_NUMBER, word.text) for word in given)
+
+
+def _test(given: Sequence[Word], inside: PathCheck) -> bool:
+    """What is filled in must not be taken for an operator, nor name a file."""
+    texts = [word.text if word.is_literal else "" for word in given] + ["]"]
+    all_literal = all(word.is_literal for word in given)
+    for at, word in enumerate(given):
+        behind, before = texts[at + 1], texts[at - 1] if at else ""
+        of_file = before in _OF_FILES or behind in ("-nt", "-ot", "-ef")
+        if word.is_literal:
+            known = word.text in _OF_FILES | _OF_TEXT or not re.match(r"-[^0-9]", word.text)
+            subscript = "[" in word.text and not all_literal
+            if not known or subscript or (of_file and not inside(path(word))):
+                return False
+        elif word.has_glob or of_file or not (behind == "]" or behind in _OF_TEXT):
+            return False
+    return True
+
+
+def _reads(name: str, texts: list[str], inside: PathCheck, is_folder: PathCheck) -> bool:
+    searches = name in ("grep", "rg")
+    if searches:
+        texts = _without_patterns(texts)
+    operands = _operands(texts, FILE_READERS[name])
     if operands is None or not all(map(inside, operands)):
         return False
     if name == "uniq":
@@ -145,12 +122,30 @@ def is_read_only(command: Command, inside: PathCheck, is_folder: PathCheck) -> b
     return name != "diff" or not any(map(is_folder, operands))
 
 
-def _operands(words: Command, known: _Known) -> list[str] | None:
+def _without_patterns(texts: list[str]) -> list[str]:
+    """What is searched for may look like a path. It is the first word that is no flag, unless a
+    flag gives it or only names are listed."""
+    bundles = [text for text in texts if re.match(r"-[A-Za-z0-9]*e", text)]
+    if bundles:
+        return [
+            text
+            for at, text in enumerate(texts)
+            if not (at and re.fullmatch(r"-[A-Za-z0-9]*e", texts[at - 1]))
+        ]
+    if any(text.startswith(("--regexp", "--files", "--type-list")) for text in texts):
+        return texts
+    first = next((at for at, text in enumerate(texts) if text[:1] != "-"), len(texts))
+    if "--" in texts[:first]:
+        return texts
+    return texts[:first] + texts[first + 1 :]
+
+
+def _operands(texts: Sequence[str], known: Known) -> list[str] | None:
     """What could name a file, values of flags included; None when a flag is not known."""
     operands: list[str] = []
-    for place, word in enumerate(words):
+    for place, word in enumerate(texts):
         if word == "--":
-            return operands + list(words[place + 1 :])
+            return operands + list(texts[place + 1 :])
         if not word.startswith("-") or word == "-":
             operands.append(word)
         elif word.startswith("--"):
@@ -163,21 +158,62 @@ def _operands(words: Command, known: _Known) -> list[str] | None:
     return operands
 
 
-def _find_is_read_only(words: Command, inside: PathCheck) -> bool:
-    flags = [word for word in words if word.startswith("-")]
-    if not all(word in _FIND or _is_number(word) for word in flags):
+def _find(texts: Sequence[str], inside: PathCheck) -> bool:
+    flags = [word for word in texts if word.startswith("-")]
+    if not all(word in FIND or word[1:2].isdigit() for word in flags):
         return False
-    return all(inside(word) for word in words if not word.startswith("-"))
+    return all(inside(word) for word in texts if not word.startswith("-"))
 
 
-def _git_is_read_only(words: Command, inside: PathCheck) -> bool:
-    if not words or words[0] not in _GIT or any("%G" in word for word in words):
+def _git(texts: list[str], inside: PathCheck) -> bool:
+    if texts[:1] == ["--no-pager"]:
+        texts = texts[1:]
+    if not texts or any("%G" in word for word in texts):
         return False  # %G runs gpg
-    operands = _operands(words[1:], _GIT_FLAGS)
+    command, given = texts[0], texts[1:]
+    if command == "remote":
+        return given in ([], ["-v"], ["--verbose"])
+    if command == "branch":
+        return _lists_branches(given)
+    # `-S…`, `-G…` and `-L…` carry what is looked for.
+    flags = [word for word in given if not re.match(r"-[SGL].", word)]
+    operands = _operands(flags, GIT) if command in _GIT else None
     return operands is not None and all(
         inside(part) for word in operands for part in (word, word.rpartition(":")[2])
     )
 
 
-def _is_number(word: str) -> bool:
-    return word[1:2].isdigit()
+def _lists_branches(given: Sequence[str]) -> bool:
+    """A name that is not a pattern or the value of a flag would make a branch."""
+    lists = "--list" in given  # `-l` was another flag once
+    asks = words("--contains --no-contains --merged --no-merged --points-at")
+    return all(
+        word.partition("=")[0] in GIT_BRANCH
+        if word.startswith("-")
+        else lists or (at > 0 and given[at - 1] in asks)
+        for at, word in enumerate(given)
+    )
+
+
+def _sed(texts: Sequence[str], inside: PathCheck) -> bool:
+    """With `-n`, and scripts of nothing but print commands."""
+    flags = [word for word in texts if word[:1] == "-"]
+    if not all(re.fullmatch(_SED_FLAGS, flag) for flag in flags):
+        return False
+    if not any(re.match(r"-[A-Za-z]*n|--quiet|--silent", flag) for flag in flags):
+        return False
+    scripts = [
+        text for at, text in enumerate(texts) if at and re.match(r"-\w*e$|--exp", texts[at - 1])
+    ]
+    operands = [text for text in texts if text[:1] != "-" and text not in scripts]
+    if not scripts:
+        scripts, operands = operands[:1], operands[1:]
+    commands = [part for script in scripts for part in re.split(r"[;\n]", script)]
+    if not commands or not all(re.fullmatch(_PRINTS, part) for part in commands):
+        return False
+    return all(map(inside, operands))
+
+
+def _cd(texts: Sequence[str], inside: PathCheck) -> bool:
+    targets = [text for text in texts if text not in ("-P", "-L", "--")]
+    return len(targets) == 1 and targets[0][:1] != "-" and inside(targets[0])

@@ -1,10 +1,12 @@
 """The nursery: forks a keeper for every command, and outlives the agent to see all of them end.
 
-Its standard input is the line to the agent. Each message there carries the control socket of one
+Its standard input is the line to the agent, or the descriptor that it was told of if it is to
+confine itself first. Each message there carries the control socket of one
 command; the end of the line means that the agent has gone, in whatever way.
 """
 
 import _socket
+import marshal
 import os
 import resource
 import sys
@@ -21,15 +23,43 @@ else:
 
 DEAF_TO = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGPIPE")
 """What a terminal or a tidy person sends: the agent hears it, and ends us by ending."""
-READY = b"ready"
+READY, CONFINED = b"ready", b"confined"
 
 
 def main() -> None:
+    is_confined = bool(sys.argv[2:])
+    if is_confined:
+        os.dup2(int(sys.argv[2]), 0)
     _settle()
     become_subreaper()
-    nursery = _Nursery()
+    line = _socket.socket(fileno=0)
+    try:
+        listening = _confine(line) if is_confined else None
+    except OSError as error:
+        line.send(f"{error.strerror or error}".encode())
+        return
+    os.dup2(1, 2)  # until now somebody read our errors
+    nursery = _Nursery(line)
+    _say(line, CONFINED if is_confined else READY, listening)
     nursery.serve()
     nursery.close()
+
+
+def _confine(line: "_socket.socket") -> "_socket.socket | None":
+    """As the agent orders: the length in four bytes, then the orders. Raises OSError."""
+    from detent.host.keeping.confining import confine
+
+    size = int.from_bytes(line.recv(4, _socket.MSG_WAITALL), "big")
+    return confine(marshal.loads(line.recv(size, _socket.MSG_WAITALL)))
+
+
+def _say(line: "_socket.socket", word: bytes, descriptor: "_socket.socket | None") -> None:
+    if descriptor is None:
+        line.send(word)
+        return
+    packed = descriptor.fileno().to_bytes(4, sys.byteorder)
+    line.sendmsg([word], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
+    descriptor.close()
 
 
 def _settle() -> None:
@@ -53,14 +83,13 @@ def _settle() -> None:
 
 
 class _Nursery:
-    def __init__(self) -> None:
-        self._line = _socket.socket(fileno=0)
+    def __init__(self, line: "_socket.socket") -> None:
+        self._line = line
         self._keepers: set[int] = set()
         self._family = Family(self._died)
         self._has_strays = False
 
     def serve(self) -> None:
-        self._line.send(READY)
         while True:
             is_called = self._family.wait(None, 0)
             self._family.collect()

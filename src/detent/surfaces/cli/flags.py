@@ -90,7 +90,14 @@ FLAGS = (
         metavar="WHAT",
     ),
     Flag("--dangerously-skip-permissions", "switch", "The same as mode bypassPermissions."),
-    Flag("--trust", "switch", "Honour what this project's settings allow."),
+    Flag(
+        "--sandbox",
+        "value",
+        "What holds commands: auto (default), bwrap, landlock or off.",
+        choices=("auto", "bwrap", "landlock", "off"),
+        metavar="HOW",
+    ),
+    Flag("--trust", "switch", "Trust this project's settings, for this run."),
     Flag("--max-turns", "value", "Most model requests in a turn; 0 is no limit.", metavar="N"),
     Flag("--max-tokens", "value", "Most tokens in a turn.", metavar="N"),
     Flag("--max-tool-calls", "value", "Most tool calls in a turn.", metavar="N"),
@@ -108,7 +115,13 @@ FLAGS = (
     Flag("--fork-session", "switch", "With --continue or --resume: on a copy."),
     Flag("--session-id", "value", "Id of the new session (a UUID).", metavar="UUID"),
     Flag("--no-session", "switch", "Save nothing.", ("--no-session-persistence",)),
+    Flag("--sessions", "list", "With permissions: only these past sessions.", metavar="ID"),
+    Flag("--home", "value", "With permissions test: stands for /home/dev.", metavar="DIR"),
+    Flag("--json", "switch", "With permissions and doctor: objects, one per line."),
     Flag("--scripted", "switch", "With demo: follow a script, use no model."),
+    Flag("--yes", "switch", "With trust: agree to what is shown."),
+    Flag("--list", "switch", "With trust: the folders that are trusted."),
+    Flag("--remove", "switch", "With trust: take it back."),
     Flag("--debug", "switch", "Trace the stages of the turn on stderr."),
     Flag("--version", "switch", "Print the version.", ("-v",)),
     Flag("--help", "switch", "Print this help.", ("-h",)),
@@ -131,7 +144,6 @@ NOT_YET = {
     "--mcp-config": "MCP servers",
     "--agents": "subagents",
     "--agent": "subagents",
-    "--sandbox": "the sandbox",
     "--record": "recording",
     "--offline": "the offline guard",
     "--resume-session-at": "truncating resume",
@@ -245,6 +257,8 @@ def _listed(flag: Flag, given: str | None, rest: list[str]) -> tuple[str, ...]:
 def _continues_list(flag: Flag, word: str) -> bool:
     if flag.name == "--add-dir":
         return " " not in word and os.path.isdir(word)
+    if flag.name == "--sessions":
+        return not word.startswith("-")
     if flag.name not in ("--allowedTools", "--disallowedTools", "--tools"):
         return False
     name = word.partition("(")[0]

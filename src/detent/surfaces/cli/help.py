@@ -10,7 +10,10 @@ detent: a coding agent for the terminal. Every step holds.
   detent -p -c "and now the docs"            go on with the newest session of this folder
   detent sessions                            the sessions of this folder
   detent models                              the models that can be used here
+  detent trust                               what this folder's files would do; trust them
+  detent permissions explain 'Bash(git push)'  what the gate would say, and why
   detent demo                                see it work in a scratch repository
+  detent doctor                              what works here, tried out
   detent version                             the version
 
 Flags (--x y and --x=y):

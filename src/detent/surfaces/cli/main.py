@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from detent.surfaces.arguments import Arguments
 
 LATER_SUBCOMMANDS = (
-    "replay", "fork", "undo", "redo", "context", "permissions", "agents", "mcp", "skills",
-    "plugins", "config", "doctor", "init", "serve", "acp", "batch", "report",
+    "replay", "fork", "undo", "redo", "context", "agents", "mcp", "skills",
+    "plugins", "config", "init", "serve", "acp", "batch", "report",
 )  # fmt: skip
 
 
@@ -109,6 +109,18 @@ def subcommand(arguments: "Arguments") -> int | None:
         from detent.surfaces.cli.models import models
 
         return models(tuple(rest))
+    if name == "trust":
+        from detent.surfaces.cli.trust import run_trust
+
+        return run_trust(tuple(rest), arguments)
+    if name == "doctor":
+        from detent.surfaces.cli.doctor import doctor
+
+        return doctor(tuple(rest), arguments)
+    if name == "permissions":
+        from detent.surfaces.cli.permissions import permissions
+
+        return permissions(tuple(rest), arguments)
     if name == "version":
         print(f"detent {VERSION}")
         return 0

@@ -90,6 +90,8 @@ class Activity:
             case Asked(name=name, arguments=arguments, reason=reason):
                 _say_cut(f"  ? {name} {_gist(arguments)}")
                 say(f"    {reason}")
+            case Notice(text=text, level="info"):
+                tell(text)
             case Answered(allowed=allowed):
                 say("    allowed" if allowed else "    not allowed")
             case _:

@@ -7,9 +7,11 @@ a full window, why does another model answer, and what became of an answer that 
 from detent.types.events import (
     CallEnded,
     CallStarted,
+    Classified,
     Compacted,
     Discarded,
     Event,
+    HookEnded,
     Reminded,
     Retrying,
     Switched,
@@ -34,6 +36,11 @@ def explanation(event: Event) -> str:
             return f"{name} was cut: {_line(reason)}"
         case Reminded(text=text, source=source):
             return f"the turn goes on ({source}): {_line(text)}"
+        case Classified(name=name, decision=decision, model=model, reason=reason):
+            return f"{name}: {model} says {decision}: {_line(reason)}"
+        case HookEnded(name=name, event=told, exit_code=code):
+            ending = "did not end by itself" if code is None else f"ended with exit code {code}"
+            return f"the {told} hook {_line(name)!r} {ending}"
         case Compacted(trigger=trigger, before_tokens=before, keeps_from=keeps):
             return f"room was made ({trigger}) at {before:,} tokens; kept from entry {keeps} on"
         case Withheld(entries=entries, reason=reason):

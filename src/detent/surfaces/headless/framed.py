@@ -8,13 +8,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from detent.sdk.hooks import Facts
 from detent.sdk.options import Options
 from detent.sdk.session import Session, parse_mode
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.activity import tell
+from detent.surfaces.headless.activity import tell, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
-from detent.surfaces.headless.host_answers import HookFacts, HostApprover, hooks_from
+from detent.surfaces.headless.host_answers import HostApprover
+from detent.surfaces.headless.host_hooks import hooks_from
 from detent.surfaces.headless.jobs import tell_jobs
 from detent.surfaces.headless.link import Link
 from detent.surfaces.headless.result import Ledger
@@ -41,7 +43,7 @@ class Conversation:
         self._arguments = arguments
         self._stdout = Stdout()
         self._link = Link(self._write)
-        self._facts = HookFacts()
+        self._facts = Facts()
         self._prompts: asyncio.Queue[Prompt | None] = asyncio.Queue()
         self._session: Session | None = None
         self._writer: FrameWriter | None = None
@@ -72,6 +74,8 @@ class Conversation:
             if self._session is not None:
                 tell_jobs(self._session)
                 await self._session.aclose()
+                for event in self._session.parting:
+                    tell_notice(event)
         return self._code
 
     async def _next_prompt(self) -> Prompt | None:
@@ -119,9 +123,14 @@ class Conversation:
             self._thinking = self._options.thinking_budget
             partial = self._arguments.on("--include-partial-messages")
             self._session = session
-            self._writer = FrameWriter(session, self._stdout, partial=partial)
+            self._writer = FrameWriter(
+                session,
+                self._stdout,
+                partial=partial,
+                hook_events=self._arguments.on("--include-hook-events"),
+            )
             self._facts.session, self._facts.path = session.id, session.path
-            self._facts.cwd, self._facts.mode = session.cwd, lambda: session.mode
+            self._facts.cwd, self._facts.mode = lambda: session.cwd, lambda: session.mode
         return self._session, self._writer
 
     async def _state(self, state: str) -> None:

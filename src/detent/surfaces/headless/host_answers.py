@@ -1,19 +1,23 @@
-"""The host program as approver and as hooks."""
+"""The host program as approver."""
 
-import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Literal
 
 from detent.sdk.approval import Answer, Question
-from detent.sdk.hooks import AfterCall, BeforeCall, Hook, HookAnswer, Hooks, Stopping, Submitted
 from detent.sdk.session import parse_mode
 from detent.surfaces.headless.link import HostError, Link
 from detent.surfaces.headless.result import input_object
+from detent.types.effects import Runs, Writes
 from detent.types.errors import BadInput
-from detent.types.outcomes import Cut, is_error, text_of
 
 State = Callable[[str], Awaitable[None]]
+DESTINATIONS: dict[Any, Literal["session", "local", "project", "user"]] = {
+    "localSettings": "local",
+    "projectSettings": "project",
+    "userSettings": "user",
+}
+"""Of rules that the host adds; all else is the session."""
 
 
 class HostApprover:
@@ -37,8 +41,16 @@ class HostApprover:
             arguments = changed if isinstance(changed, dict) and changed != given else None
             updates = said.get("updatedPermissions")
             updates = updates if isinstance(updates, list) else []
-            rules, mode = _added_rules(updates), _mode_set(updates)
-            return Answer(True, arguments=arguments, rules=rules, mode=mode, by="host")
+            return Answer(
+                True,
+                arguments=arguments,
+                rules=_added_rules(updates, "allow"),
+                asks=_added_rules(updates, "ask"),
+                denies=_added_rules(updates, "deny"),
+                scope=_scope(updates),
+                mode=_mode_set(updates),
+                by="host",
+            )
         reason = str(said.get("message") or "")
         return Answer(False, reason, interrupt=bool(said.get("interrupt")), by="host")
 
@@ -49,21 +61,42 @@ def _question(question: Question) -> dict[str, Any]:
         "tool_name": proposal.tool,
         "input": input_object(proposal.call.arguments),
         "tool_use_id": proposal.call.id,
-        "permission_suggestions": [_suggestion(rule) for rule in question.rules],
+        "permission_suggestions": _suggestions(question),
         "blocked_path": None,
         "decision_reason": question.reason,
     }
 
 
+def _suggestions(question: Question) -> list[dict[str, Any]]:
+    """What an answer may bring along, the narrowest first. Edits are let through for the session,
+    as the ecosystem does; a rule is for the user in this project."""
+    effects = question.proposal.effects
+    edits = any(isinstance(effect, Writes) for effect in effects)
+    if edits and not any(isinstance(effect, Runs) for effect in effects):
+        edit = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+        return [edit, *map(_suggestion, question.rules)]
+    return [_suggestion(rule) for rule in question.rules]
+
+
 def _suggestion(rule: str) -> dict[str, Any]:
-    tool, _, what = rule.partition("(")
+    tool, has_more, what = rule.partition("(")
     content = {"toolName": tool, "ruleContent": what.removesuffix(")")}
     return {
         "type": "addRules",
-        "rules": [content],
+        "rules": [content if has_more else {"toolName": tool}],
         "behavior": "allow",
         "destination": "localSettings",
     }
+
+
+def _scope(updates: list[Any]) -> Literal["session", "local", "project", "user"]:
+    """Where all rules are to be kept; where updates differ, they hold for the session."""
+    wanted = {
+        update.get("destination")
+        for update in updates
+        if isinstance(update, dict) and update.get("type") == "addRules"
+    }
+    return DESTINATIONS.get(wanted.pop(), "session") if len(wanted) == 1 else "session"
 
 
 def _mode_set(updates: list[Any]) -> str:
@@ -78,11 +111,13 @@ def _mode_set(updates: list[Any]) -> str:
     return ""
 
 
-def _added_rules(updates: list[Any]) -> tuple[str, ...]:
+def _added_rules(updates: list[Any], behavior: str) -> tuple[str, ...]:
     rules = []
     for update in updates:
         match update:
-            case {"type": "addRules", "behavior": "allow", "rules": list(added)}:
+            case {"type": "addRules", "behavior": str(given), "rules": list(added)} if (
+                given == behavior
+            ):
                 rules += [text for rule in added if (text := _rule_text(rule))]
             case _:
                 pass
@@ -97,128 +132,3 @@ def _rule_text(rule: Any) -> str:
             return tool
         case _:
             return ""
-
-
-class HookFacts:
-    """What every hook input carries; the session is known only when it has been opened."""
-
-    def __init__(self) -> None:
-        self.session = ""
-        self.path = ""
-        self.cwd = ""
-        self.mode: Callable[[], str] = lambda: "default"
-
-    def common(self, event: str) -> dict[str, Any]:
-        return {
-            "session_id": self.session,
-            "transcript_path": self.path,
-            "cwd": self.cwd,
-            "permission_mode": self.mode(),
-            "hook_event_name": event,
-        }
-
-
-def hooks_from(declared: Any, link: Link, facts: HookFacts) -> Hooks:
-    """`initialize.hooks`: {event: [{matcher, hookCallbackIds, timeout}]}."""
-    table = declared if isinstance(declared, dict) else {}
-
-    def of(event: str) -> tuple[Hook, ...]:
-        return tuple(
-            HostHook(event, entry.get("matcher") or "", callback, link, facts)
-            for entry in table.get(event) or ()
-            for callback in entry.get("hookCallbackIds", ())
-        )
-
-    return Hooks(
-        before_call=of("PreToolUse"),
-        after_call=(*of("PostToolUse"), *of("PostToolUseFailure")),
-        submitted=of("UserPromptSubmit"),
-        stopping=of("Stop"),
-    )
-
-
-class HostHook:
-    def __init__(
-        self, event: str, matcher: str, callback: str, link: Link, facts: HookFacts
-    ) -> None:
-        self.__name__ = f"{event} {callback}"
-        self._event = event
-        self._matcher = matcher
-        self._callback = callback
-        self._link = link
-        self._facts = facts
-
-    async def __call__(self, event: Any) -> HookAnswer | None:
-        tool = getattr(event, "tool", "")
-        if tool and not matches(self._matcher, tool):
-            return None
-        if isinstance(event, AfterCall) and self._event != _name_after(event):
-            return None
-        given = {**self._facts.common(self._event), **_fields(event)}
-        call_id = getattr(event, "call_id", None)
-        said = await self._link.request(
-            "hook_callback", callback_id=self._callback, input=given, tool_use_id=call_id
-        )
-        return read_answer(said)
-
-
-def _name_after(event: AfterCall) -> str:
-    return "PostToolUseFailure" if is_error(event.outcome) else "PostToolUse"
-
-
-def matches(matcher: str, tool: str) -> bool:
-    """Empty or `*` is every tool; plain names are exact, anything else an unanchored pattern."""
-    if matcher in ("", "*"):
-        return True
-    if re.fullmatch(r"[A-Za-z0-9_ ,|-]+", matcher):
-        return tool in re.split(r"[ ,|]+", matcher)
-    try:
-        return re.search(matcher, tool) is not None
-    except re.error:
-        return False
-
-
-def _fields(event: Any) -> dict[str, Any]:
-    match event:
-        case BeforeCall(tool=tool, arguments=arguments, call_id=call_id):
-            return {"tool_name": tool, "tool_input": arguments, "tool_use_id": call_id}
-        case AfterCall(tool=tool, arguments=arguments, call_id=call_id, outcome=outcome):
-            data = getattr(outcome, "data", None) or {"text": text_of(outcome)}
-            fields = {"tool_name": tool, "tool_input": arguments, "tool_use_id": call_id}
-            if is_error(outcome):
-                cut = isinstance(outcome, Cut)
-                return {**fields, "error": text_of(outcome), "is_interrupt": cut}
-            return {**fields, "tool_response": data}
-        case Submitted(text=text):
-            return {"prompt": text}
-        case Stopping(text=text, again=again):
-            return {"stop_hook_active": again, "last_assistant_message": text}
-        case _:
-            return {}
-
-
-DECISIONS: dict[str, Literal["allow", "ask", "deny"]] = {
-    "allow": "allow",
-    "ask": "ask",
-    "deny": "deny",
-    "approve": "allow",
-    "block": "deny",
-}
-"""The last two are the older spelling."""
-
-
-def read_answer(said: dict[str, Any]) -> HookAnswer:
-    special = said.get("hookSpecificOutput")
-    special = special if isinstance(special, dict) else {}
-    decision = str(special.get("permissionDecision") or said.get("decision") or "")
-    reason = special.get("permissionDecisionReason") or said.get("reason") or ""
-    changed = special.get("updatedInput")
-    return HookAnswer(
-        decision=DECISIONS.get(decision, "none"),
-        reason=str(reason),
-        arguments=changed if isinstance(changed, dict) else None,
-        context=str(special.get("additionalContext") or ""),
-        stop=str(said.get("stopReason") or "a hook ended the turn")
-        if said.get("continue") is False
-        else "",
-    )

@@ -18,6 +18,10 @@ class Link:
         self._number = 0
         self._gone = False
 
+    @property
+    def is_open(self) -> bool:
+        return not self._gone
+
     async def request(self, subtype: str, **fields: Any) -> dict[str, Any]:
         """No time limit: a person may be thinking. Cancelling withdraws the request."""
         if self._gone:

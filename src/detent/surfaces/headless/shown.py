@@ -33,3 +33,17 @@ def shown(text: str) -> str:
     """For a terminal. Character by character, so that nothing depends on where a text is split:
     without its first character no sequence is obeyed."""
     return text.translate(_SHOWN)
+
+
+def visible(text: str, indent: int = 0) -> str:
+    """Everything there is, for somebody who has to decide about it: what a terminal would obey or
+    hide is named, and further lines stand back, so that none can pass for one of ours."""
+    parts = [
+        f"\n{' ' * indent}" if char == "\n" else char if _is_plain(char) else f"<U+{ord(char):04X}>"
+        for char in text
+    ]
+    return "".join(parts)
+
+
+def _is_plain(char: str) -> bool:
+    return char.isprintable() and not any(ord(char) in part for part in UNSEEN)

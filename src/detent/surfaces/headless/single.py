@@ -48,7 +48,10 @@ async def _answer(
         show = _writer(output, session, stdout, arguments)
         verbose = output == "text" and arguments.on("--verbose")
         await _show_turn(session, prompt, (ledger, show, view_of(verbose=verbose)))
-        return await _end(session, ledger, output, stdout, signals)
+        code = await _end(session, ledger, output, stdout, signals)
+    for event in session.parting:
+        tell_notice(event)
+    return code
 
 
 async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> None:
@@ -129,7 +132,8 @@ def _writer(output: str, session: Session, stdout: Stdout, arguments: Arguments)
     from detent.surfaces.headless.streaming import FrameWriter
 
     partial = arguments.on("--include-partial-messages")
-    return FrameWriter(session, stdout, partial=partial).show
+    hook_events = arguments.on("--include-hook-events")
+    return FrameWriter(session, stdout, partial=partial, hook_events=hook_events).show
 
 
 async def _silent(event: Event) -> None:

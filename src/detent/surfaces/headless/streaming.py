@@ -8,14 +8,17 @@ from detent.surfaces.headless.frames import Frames, frame_line
 from detent.surfaces.headless.jobs import JobFrames
 from detent.surfaces.headless.partials import Partials
 from detent.surfaces.headless.stdout import Stdout
-from detent.types.events import Event, Opened, Progress, Prompted
+from detent.types.events import Event, HookEnded, HookStarted, Opened, Progress, Prompted
 
 
 class FrameWriter:
-    def __init__(self, session: Session, stdout: Stdout, *, partial: bool) -> None:
+    def __init__(
+        self, session: Session, stdout: Stdout, *, partial: bool, hook_events: bool = False
+    ) -> None:
         self._session = session
         self._stdout = stdout
         self._frames = Frames(session.id, new_uuid)
+        self._hook_events = hook_events
         self._partials = Partials(session.model) if partial else None
         self._jobs = JobFrames(lambda: session.jobs)
         self._tells_state = bool(os.environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE"))
@@ -31,6 +34,10 @@ class FrameWriter:
             for raw in self._partials.of(event):
                 frame = {"type": "stream_event", "event": raw, "parent_tool_use_id": None}
                 await self.write(self._frames.stamped(frame))
+        if isinstance(event, HookStarted | HookEnded):
+            if self._hook_events or event.event == "SessionStart":
+                await self.write(self._frames.stamped(_of_hook(event)))
+            return
         for frame in self._frames.of(event):
             await self.write(frame)
         for job_frame in self._jobs.of(event):
@@ -56,6 +63,22 @@ class FrameWriter:
 
     def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
         return self._frames.stamped(frame)
+
+
+def _of_hook(event: HookStarted | HookEnded) -> dict[str, Any]:
+    named = {"hook_id": event.id, "hook_name": event.name, "hook_event": event.event}
+    if isinstance(event, HookStarted):
+        return {"type": "system", "subtype": "hook_started", **named}
+    return {
+        "type": "system",
+        "subtype": "hook_response",
+        **named,
+        "stdout": event.stdout,
+        "stderr": event.stderr,
+        "output": event.stdout + event.stderr,
+        "exit_code": event.exit_code,
+        "outcome": event.outcome,
+    }
 
 
 def _progress(event: Progress) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def options_from(arguments: Arguments) -> Options:
         permission_mode=_mode(arguments),
         allowed_tools=_rules(arguments.list_of("--allowedTools")),
         disallowed_tools=_rules(arguments.list_of("--disallowedTools")),
+        sandbox=arguments.value("--sandbox"),
         trust=arguments.on("--trust"),
         system_prompt=_text_or_file(arguments, "--system-prompt"),
         append_system_prompt=_text_or_file(arguments, "--append-system-prompt") or "",
@@ -46,7 +47,7 @@ def options_from(arguments: Arguments) -> Options:
         max_budget_usd=_number(arguments, "--max-budget-usd"),
         max_output_tokens=_output_limit(),
         session_id=_uuid(arguments.value("--session-id")),
-        settings=_object_or_file(arguments, "--settings"),
+        settings=_settings(arguments),
         setting_sources=_sources(arguments),
         **_session(arguments),
     )
@@ -182,6 +183,14 @@ def _object_or_file(arguments: Arguments, name: str) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = error.strerror if isinstance(error, OSError) else error
         raise BadInput(f"{name}: cannot read {given}: {why}") from None
+
+
+def _settings(arguments: Arguments) -> dict[str, Any] | str | None:
+    """A file is read where its rules' lines can be told."""
+    given = arguments.value("--settings")
+    if given.strip() and not given.lstrip().startswith("{"):
+        return given
+    return _object_or_file(arguments, "--settings")
 
 
 def _sources(arguments: Arguments) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ class Unfit(OSError):
 
 async def original(desk: Desk, path: str, *, creates: bool) -> bytes | None:
     """The content as the session knows it; None when there is no such file, if that may be."""
-    facts = await desk.host.facts(path)
+    facts = await desk.facts(path)
     if facts is None:
         if creates:
             return None
@@ -40,7 +40,7 @@ async def original_text(desk: Desk, path: str, *, creates: bool) -> bytes | None
 async def save(desk: Desk, path: str, data: bytes) -> None:
     if len(data) > LIMIT:
         raise Unfit(f"the file would have {len(data):,} bytes; the limit is {LIMIT:,}.")
-    await desk.host.write(path, data)
+    await desk.write(path, data)
     remember(desk, path, data)
 
 
@@ -51,7 +51,7 @@ def remember(desk: Desk, path: str, data: bytes) -> None:
 
 async def _content_of(desk: Desk, path: str) -> bytes:
     try:
-        return await desk.host.read(path, LIMIT)
+        return await desk.read(path, LIMIT)
     except OSError as error:
         if error.errno != errno.EFBIG:
             raise

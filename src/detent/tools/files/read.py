@@ -64,14 +64,14 @@ class Read(TypedTool[ReadArgs]):
 
     async def act(self, args: ReadArgs, desk: Desk) -> Outcome:
         path = absolute(args.file_path, desk.cwd)
-        facts = await desk.host.facts(path)
+        facts = await desk.facts(path)
         if facts is None:
             return Failed(f"Read: {await about_missing(desk.host, path, desk.cwd)}")
         if facts.is_dir:
             return Failed(f"Read: {await about_folder(desk.host, path)}")
         limit = pdf.LIMIT if path.lower().endswith(".pdf") else LIMIT
         try:
-            data = await desk.host.read(path, limit)
+            data = await desk.read(path, limit)
         except OSError as error:
             if error.errno != errno.EFBIG:
                 raise

@@ -104,7 +104,7 @@ async def _candidates(
 
 async def _text(desk: Desk, path: str) -> _Text:
     try:
-        data = await desk.host.read(path, LARGEST)
+        data = await desk.read(path, LARGEST)
     except OSError:  # unreadable, or gone since
         return _Text("")
     text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")

@@ -11,7 +11,10 @@ from detent.tools.base import UNADVERTISED, TypedTool
 from detent.tools.shell.endings import ending as spoken
 from detent.tools.shell.folder import Footprint, follow, may_move, way_back
 from detent.tools.shell.output import ShellOutput, setting
+from detent.tools.shell.outside import is_excluded
+from detent.tools.shell.refusals import ignored_wish, refusal
 from detent.types.effects import Effect, Runs
+from detent.types.messages import ToolSpec
 from detent.types.outcomes import Cut, Failed, Outcome, done
 
 DEFAULT_MS = 120_000
@@ -42,7 +45,7 @@ class BashArgs(Struct, frozen=True):
     run_in_background: Annotated[
         bool, Meta(description="Return at once and let it run on as a job.")
     ] = False
-    # Accepted because models know it from elsewhere; there is nothing to switch off.
+    # Models know it from elsewhere. It asks for something only where the user lets it be asked for.
     dangerouslyDisableSandbox: Annotated[bool, UNADVERTISED] = False
 
 
@@ -53,8 +56,20 @@ class Bash(TypedTool[BashArgs]):
     timeout = None  # it keeps its own, to be able to say what had been printed
     args = BashArgs
 
+    def __init__(
+        self, spec: ToolSpec, may_ask: bool = False, excluded: tuple[str, ...] = ()
+    ) -> None:
+        """`may_ask`: the user lets the model ask to run a command outside the sandbox; `excluded`
+        commands always do."""
+        super().__init__(spec)
+        self._may_ask, self._excluded = may_ask, excluded
+
     def effects(self, args: BashArgs, cwd: str) -> tuple[Effect, ...]:
-        return (Runs(args.command),)
+        return (Runs(args.command, outside=self._is_outside(args)),)
+
+    def _is_outside(self, args: BashArgs) -> bool:
+        wished = self._may_ask and args.dangerouslyDisableSandbox
+        return wished or is_excluded(args.command, self._excluded)
 
     def moves(self, args: BashArgs) -> bool:
         return not args.run_in_background and may_move(args.command)
@@ -67,10 +82,11 @@ class Bash(TypedTool[BashArgs]):
                 f"Bash: the command has {size:,} bytes, and no more than {LONGEST:,} can be passed "
                 "to a shell. Write it to a file with Write and run that."
             )
+        is_outside = self._is_outside(args)
         try:
             if args.run_in_background:
-                return await _in_background(args.command, desk)
-            return await _in_foreground(args, desk, moves=self.moves(args))
+                return await _in_background(args.command, desk, confined=not is_outside)
+            return await self._in_foreground(args, desk, is_outside=is_outside)
         except OSError as error:
             if error.filename != desk.cwd:
                 raise
@@ -79,12 +95,45 @@ class Bash(TypedTool[BashArgs]):
                 f"Bash: not run: {error.strerror}: {desk.cwd}, the working folder. {back}"
             )
 
+    async def _in_foreground(self, args: BashArgs, desk: Desk, *, is_outside: bool) -> Outcome:
+        seconds, most = _seconds(args, desk)
+        footprint = Footprint(desk.host, wanted=self.moves(args))
+        with footprint, closing(ShellOutput(desk)) as output:
+            desk.cut_short(lambda: output.text(ROOM_FOR_A_REASON))
+            try:
+                finished = await desk.host.run(
+                    _argv(args.command, desk),
+                    cwd=desk.cwd,
+                    timeout=seconds,
+                    output=output.out,
+                    errors=output.err,
+                    env=footprint.env,
+                    confined=not is_outside,
+                )
+            except asyncio.CancelledError:
+                printed = output.text(ROOM_FOR_A_REASON)  # all of it, while its file is open
+                desk.cut_short(lambda: printed)
+                raise
+            if finished.timed_out:
+                return _timed_out(finished, seconds, most, output)
+            moved = await follow(footprint.folder(), desk)
+            notes = [finished.note, moved, *self._of_sandbox(args, finished, output, desk)]
+            return _ended(args.command, finished, notes, output)
+
+    def _of_sandbox(
+        self, args: BashArgs, finished: Finished, output: ShellOutput, desk: Desk
+    ) -> tuple[str, ...]:
+        told = refusal(finished, output.streams(), desk, may_ask=self._may_ask)
+        is_ignored = args.dangerouslyDisableSandbox and not self._may_ask
+        return told, ignored_wish(finished) if is_ignored else ""
+
 
 TOOL = Bash
 
 
-async def _in_background(command: str, desk: Desk) -> Outcome:
-    job = await desk.shop.jobs.start(command, _argv(command, desk), desk.cwd)
+async def _in_background(command: str, desk: Desk, *, confined: bool) -> Outcome:
+    argv = _argv(command, desk)
+    job = await desk.shop.jobs.start(command, argv, desk.cwd, confined=confined)
     text = (
         f"Started in the background as {job.id}. Its output goes to {job.path}. You will be told "
         "when it ends; TaskOutput shows what it prints, TaskStop ends it."
@@ -96,31 +145,9 @@ async def _in_background(command: str, desk: Desk) -> Outcome:
         "isImage": False,
         "backgroundTaskId": job.id,
         "outputPath": job.path,
+        "sandbox": job.sandbox or "none",
     }
     return done(text, data)
-
-
-async def _in_foreground(args: BashArgs, desk: Desk, *, moves: bool) -> Outcome:
-    seconds, most = _seconds(args, desk)
-    with Footprint(wanted=moves) as footprint, closing(ShellOutput(desk)) as output:
-        desk.cut_short(lambda: output.text(ROOM_FOR_A_REASON))
-        try:
-            finished = await desk.host.run(
-                _argv(args.command, desk),
-                cwd=desk.cwd,
-                timeout=seconds,
-                output=output.out,
-                errors=output.err,
-                env=footprint.env,
-            )
-        except asyncio.CancelledError:
-            printed = output.text(ROOM_FOR_A_REASON)  # all of it, while its file is open
-            desk.cut_short(lambda: printed)
-            raise
-        if finished.timed_out:
-            return _timed_out(finished, seconds, most, output)
-        moved = await follow(footprint.folder(), desk)
-        return _ended(args.command, finished, moved, output)
 
 
 def _argv(command: str, desk: Desk) -> list[str]:
@@ -146,14 +173,14 @@ def _timed_out(finished: Finished, seconds: float, most: float, output: ShellOut
     return Cut(reason, output.text(len(reason) + 4))
 
 
-def _ended(command: str, finished: Finished, moved: str, output: ShellOutput) -> Outcome:
+def _ended(command: str, finished: Finished, notes: list[str], output: ShellOutput) -> Outcome:
     code = finished.exit_code
     meaning = _meaning_of_one(command) if code == 1 else ""
     ending = f"Exit code 1: {meaning}." if meaning else spoken(code) if code else ""
-    notes = "\n".join(filter(None, (ending, finished.note, moved)))
-    printed = output.text(len(notes) + 2)
-    text = "\n\n".join(filter(None, (printed, notes)))
-    data = output.data(code)
+    said = "\n".join(filter(None, (ending, *notes)))
+    printed = output.text(len(said) + 2)
+    text = "\n\n".join(filter(None, (printed, said)))
+    data = {**output.data(code), "sandbox": finished.sandbox or "none"}
     if code == 0 or meaning:
         return done(text or "(no output)", data)
     return Failed(text, data)

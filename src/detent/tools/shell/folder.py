@@ -4,7 +4,7 @@ import os
 import re
 from contextlib import suppress
 
-from detent.ports import Desk
+from detent.ports import Desk, Host
 
 START = os.path.join(os.path.dirname(__file__), "bash_start.sh")
 LONGEST = 65_536
@@ -24,8 +24,8 @@ class Footprint:
     """A private file in which a shell leaves where it stood at its end. Without such a file the
     command runs all the same, and nobody moves."""
 
-    def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted
+    def __init__(self, host: Host, *, wanted: bool) -> None:
+        self._host, self._wanted = host, wanted
         self._descriptor, self._path = -1, ""
 
     def __enter__(self) -> "Footprint":
@@ -33,7 +33,8 @@ class Footprint:
             from tempfile import mkstemp
 
             with suppress(OSError):
-                self._descriptor, self._path = mkstemp(prefix="detent-")
+                folder = self._host.scratch or None
+                self._descriptor, self._path = mkstemp(prefix="detent-", dir=folder)
         return self
 
     def __exit__(self, *exc: object) -> None:

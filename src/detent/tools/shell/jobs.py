@@ -63,7 +63,9 @@ class JobTable:
         self._starting = 0
         """Jobs that have a place, but do not run yet."""
 
-    async def start(self, command: str, argv: Sequence[str], cwd: str) -> Job:
+    async def start(
+        self, command: str, argv: Sequence[str], cwd: str, *, confined: bool = False
+    ) -> Job:
         """Raises OSError when it cannot be started."""
         if len(self._running()) + self._starting >= MOST_RUNNING:
             raise OSError(
@@ -75,7 +77,7 @@ class JobTable:
             path = file.name
         self._starting += 1
         try:
-            running = await self._host.start(argv, cwd=cwd, output=path)
+            running = await self._host.start(argv, cwd=cwd, output=path, confined=confined)
         except OSError:
             with suppress(OSError):
                 os.unlink(path)
@@ -164,6 +166,7 @@ class JobTable:
             seconds=work.seconds if is_over else self._clock.elapsed() - work.began,
             exit_code=work.exit_code,
             note=work.note,
+            sandbox=work.running.sandbox,
         )
 
 

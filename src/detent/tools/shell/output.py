@@ -56,10 +56,16 @@ class ShellOutput:
         where = self.spill.where(self.both.seen)
         return self.both.text(most, f"[… the middle is left out; {where} …]").rstrip("\n")
 
+    def streams(self) -> tuple[str, str]:
+        """Output and errors, each alone."""
+        return self.stdout.text(self._limit), self.stderr.text(self._limit)
+
     def data(self, exit_code: int) -> dict[str, Any]:
+        """After `text`, which may put the whole into a file."""
+        stdout, stderr = self.streams()
         found: dict[str, Any] = {
-            "stdout": self.stdout.text(self._limit),
-            "stderr": self.stderr.text(self._limit),
+            "stdout": stdout,
+            "stderr": stderr,
             "interrupted": False,
             "isImage": False,
             "exitCode": exit_code,

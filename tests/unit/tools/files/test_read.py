@@ -195,7 +195,7 @@ def test_a_missing_file_names_its_neighbours(memory: Memory) -> None:
 
 def test_an_unreadable_file_is_an_outcome(memory: Memory) -> None:
     class Closed(MemoryHost):
-        async def read(self, path: str, limit: int) -> bytes:
+        async def read(self, path: str, limit: int, *, real: bool = False) -> bytes:
             raise PermissionError(13, "Permission denied", path)
 
     bench = Bench(Closed({"/p/a": "x"}), "/p")

@@ -43,6 +43,7 @@ def test_output_of_both_streams(disk: Bench) -> None:
         "interrupted": False,
         "isImage": False,
         "exitCode": 0,
+        "sandbox": "none",
     }
 
 

@@ -1,0 +1,148 @@
+"""The gate of a session: its rules, folders and mode, and who stands behind it."""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from detent.app.grounds import Grounds
+from detent.app.journal import Journal
+from detent.app.options import Options
+from detent.app.recorder import Recorder
+from detent.app.settings.record import Settings
+from detent.gate.gate import Gatekeeper
+from detent.gate.terms import Mode, Origin, Rule, RuleSet, Workspace, parse_mode
+from detent.ports import Classifier, Proposal
+from detent.tools.registry import canonical_name
+from detent.types.content import Call
+from detent.types.effects import Reads
+from detent.types.errors import BadInput
+from detent.types.events import Entry, Notice, Switched
+from detent.types.verdicts import Allow
+
+
+def gate_of(
+    grounds: Grounds, rules: RuleSet, workspace: Workspace, journal: Journal, recorder: Recorder
+) -> Gatekeeper:
+    options, settings = grounds.options, grounds.settings
+    gate = Gatekeeper(
+        workspace,
+        mode=permitted_mode(options.permission_mode or settings.mode or "default", settings),
+        rules=rules,
+        hooks=options.hooks,
+        hooks_first=settings.gate_order == "hooks_first",
+        saved=lambda: not journal.log.trouble,
+        report=lambda text: recorder.hint(Notice(text, "warning")),
+        canonical=canonical_name,
+        store=_rule_store(grounds, recorder),
+    )
+    gate.classifier = options.classifier or _classifier(grounds, journal, recorder)
+    if not options.permission_mode and _was_planning(journal.log.entries):
+        gate.mode = "plan"  # the way out leads to the mode that is set
+    return gate
+
+
+def rules_of(options: Options, settings: Settings, cwd: str) -> RuleSet:
+    def of_flags(texts: tuple[str, ...]) -> tuple[Rule, ...]:
+        if not texts:
+            return ()
+        from detent.gate.rules import parse_rule
+
+        origin = Origin("flag", folder=cwd)
+        return tuple(replace(parse_rule(text, canonical_name), origin=origin) for text in texts)
+
+    allowed = of_flags(options.allowed_tools)
+    return RuleSet(
+        allow=(*(() if settings.managed_rules_only else allowed), *settings.allow),
+        ask=settings.ask,
+        deny=(*of_flags(options.disallowed_tools), *settings.deny),
+    )
+
+
+def workspace_of(grounds: Grounds, outputs: Callable[[], tuple[str, ...]]) -> Workspace:
+    cwd = grounds.cwd
+    further = (*grounds.options.add_dirs, *grounds.settings.directories)
+    for folder in further:
+        if not os.path.isdir(os.path.join(cwd, folder)):
+            raise BadInput(f"there is no folder {folder} to add")
+    roots = tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
+    return Workspace(cwd, roots, grounds.own, readable=outputs)
+
+
+def permitted_mode(text: str, settings: Settings) -> Mode:
+    mode = parse_mode(text)
+    if mode == "bypassPermissions" and settings.no_bypass:
+        raise BadInput("bypassPermissions is not to be had: disableBypassPermissionsMode is set")
+    return mode
+
+
+def _was_planning(entries: Sequence[Entry]) -> bool:
+    """Whether an earlier part of the session ended in plan mode: no plan was approved since."""
+    modes = (e.mode for e in reversed(entries) if isinstance(e, Switched) and e.mode)
+    return next(modes, "") == "plan"
+
+
+def _classifier(grounds: Grounds, journal: Journal, recorder: Recorder) -> Classifier | None:
+    options, settings = grounds.options, grounds.settings
+    if not settings.auto_model:
+        return None
+    from detent.app.classifying import ModelClassifier
+
+    own = replace(options, model=settings.auto_model, fallback_models=(), thinking_budget=0)
+    return ModelClassifier(
+        lambda: grounds.model(own),
+        lambda: journal.log.entries,
+        recorder.emit,
+        grounds.clock,
+        settings.auto_guidance,
+    )
+
+
+def _rule_store(grounds: Grounds, recorder: Recorder) -> Callable[[str, str, str], Awaitable[None]]:
+    """Keeps the rules that people agree to in their settings."""
+
+    async def store(kind: Any, rule: str, scope: Any) -> None:
+        import asyncio
+
+        from detent.app.settings.storing import NotStored, RuleStore
+
+        settings = grounds.settings
+        rules = RuleStore(grounds.where, settings.trusted_folders, grounds.own)
+        try:
+            if kind == "allow" and settings.managed_rules_only:
+                raise NotStored(f"the rule {rule} is not stored: managed settings alone allow")
+            await asyncio.to_thread(rules.store, kind, rule, scope)
+        except NotStored as error:
+            recorder.hint(Notice(str(error), "warning"))
+
+    return store
+
+
+def mode_switch(
+    gate: Gatekeeper, recorder: Recorder, settings: Settings
+) -> Callable[[str], Awaitable[str]]:
+    """Empty is the way back from plan mode."""
+
+    async def switch(mode: str) -> str:
+        try:
+            wanted = permitted_mode(mode or gate.usual_mode, settings)
+        except BadInput as error:
+            recorder.hint(Notice(f"the mode stays {gate.mode}: {error}", "warning"))
+            return gate.mode
+        if wanted != gate.mode:
+            gate.mode = wanted
+            await recorder.emit(Switched(mode=wanted))
+        return wanted
+
+    return switch
+
+
+def free_reading(gate: Gatekeeper) -> Callable[[str, str], bool]:
+    """Whether Read would open a file unasked, for tools that find files by themselves."""
+
+    def is_free(path: str, cwd: str) -> bool:
+        reading = Proposal(Call("", "Read", ""), "Read", {}, (Reads(path),), cwd)
+        return isinstance(gate.judge(reading), Allow)
+
+    return is_free

@@ -1,0 +1,48 @@
+"""The keys of settings that we know: our own, and those of the ecosystem's files."""
+
+from collections.abc import Iterator
+
+from detent.app.settings.record import Source
+
+OURS = frozenset({
+    "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper", "autoMode",
+    "disableAllHooks", "effortLevel", "fallbackModel", "hooks", "idleTimeout", "lsp",
+    "maxThinkingTokens", "maxToolConcurrency", "maxTurns", "model", "passEnv", "permissions",
+    "profile", "promptCacheTtl", "providers", "reactiveCompact", "replayThinking",
+    "requestTimeout", "retryDelays", "retryJitter", "retryLongestWait", "sandbox",
+    "streamingToolExecution", "toolGateOrder", "toolSearch", "toolTimeouts", "trustedFolders",
+    "webFetch", "webSearch",
+})  # fmt: skip
+THEIRS = frozenset({
+    "$schema", "advisorModel", "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls",
+    "allowedMcpServers", "alwaysThinkingEnabled", "attribution", "autoCompactEnabled",
+    "autoCompactWindow", "autoMemoryDirectory", "autoMemoryEnabled", "autoUpdatesChannel",
+    "availableModels", "awsAuthRefresh", "awsCredentialExport", "blockedMarketplaces", "claudeMd",
+    "claudeMdExcludes", "cleanupPeriodDays", "companyAnnouncements", "deniedMcpServers",
+    "disableAutoMode", "disableBundledSkills", "disableSkillShellExecution",
+    "disabledMcpjsonServers", "editorMode", "enableAllProjectMcpServers", "enabledMcpjsonServers",
+    "enabledPlugins", "enforceAvailableModels", "env", "extraKnownMarketplaces", "fastMode",
+    "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID",
+    "gcpAuthRefresh", "httpHookAllowedEnvVars", "includeCoAuthoredBy", "includeGitInstructions",
+    "keybindingFlavor", "language", "mcpServers", "modelOverrides", "otelHeadersHelper",
+    "outputStyle", "plansDirectory", "pluginConfigs", "prUrlTemplate", "preferredNotifChannel",
+    "promptSuggestionEnabled", "respectGitignore", "showThinkingSummaries",
+    "skillListingBudgetFraction", "skillListingMaxDescChars", "skillOverrides",
+    "skipDangerousModePermissionPrompt", "spinnerTipsEnabled", "spinnerVerbs", "statusLine",
+    "strictKnownMarketplaces", "subagentStatusLine", "switchModelsOnFlag", "teammateMode", "theme",
+    "tui", "ultracode", "useAutoModeDuringPlan", "verbose", "viewMode", "worktree",
+})  # fmt: skip
+"""Read by other programs, or by us in a later version: no mistakes."""
+
+
+def unknown_keys(source: Source) -> Iterator[str]:
+    """A line for each, with what may have been meant."""
+    unknown = source.values.keys() - OURS - THEIRS
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    for key in sorted(unknown):
+        near = get_close_matches(key, OURS | THEIRS, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield f"{source.path}: unknown setting {key}{hint}"

@@ -1,0 +1,177 @@
+"""All sources into one: scalars of the strongest, lists of all.
+
+A fault is named with its file, and never widens anything.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
+
+from detent.app.settings.for_the_user import (
+    auto_mode,
+    endpoints,
+    language_servers,
+    passed_variables,
+    trusted_folders,
+    web,
+)
+from detent.app.settings.known import unknown_keys
+from detent.app.settings.permissions import permissions_of
+from detent.app.settings.record import Settings, Source
+from detent.app.settings.strangers import as_a_stranger
+from detent.app.settings.values import (
+    delays,
+    names,
+    number,
+    one_of,
+    switch,
+    text,
+    tool_seconds,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from detent.app.settings.sandbox import SandboxWishes
+    from detent.gate.hooks.entry import HookEntry
+
+REPLAYS: tuple[Literal["never", "tool_turns", "always"], ...] = ("never", "tool_turns", "always")
+CACHE_TTLS: tuple[Literal["5m", "1h"], ...] = ("5m", "1h")
+GATE_ORDERS: tuple[Literal["hooks_first", "permission_first"], ...] = (
+    "hooks_first",
+    "permission_first",
+)
+TOOL_SEARCHES: tuple[Literal["auto", "always", "never"], ...] = ("auto", "always", "never")
+PROFILES: tuple[Literal["small", "full"], ...] = ("small", "full")
+
+
+def merge_all(sources: Sequence[Source], *, trusted: bool) -> Settings:
+    merged = Settings(managed_rules_only=_managed_say(sources, "allowManagedPermissionRulesOnly"))
+    without_hooks = _without_hooks(sources)
+    for source in sources:
+        hints = unknown_keys(source)
+        is_trusted = not source.doubt and (trusted or source.is_trusted)
+        notes: tuple[str, ...] = ()
+        if source.is_project and not is_trusted:
+            source, notes = as_a_stranger(source, merged)
+        if source.name in without_hooks:
+            source = replace(source, values={**source.values, "hooks": {}})
+        merged = replace(
+            merged,
+            is_stranger=merged.is_stranger or bool(notes),
+            notices=(*merged.notices, *notes),
+            hints=(*merged.hints, *hints),
+        )
+        merged = _merged(merged, source, is_trusted=is_trusted)
+    return merged
+
+
+def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
+    values, name = source.values, source.path
+    permissions = permissions_of(source, old)
+    model, of_model = _model(source)
+    providers, models, helper, of_endpoints = endpoints(old, source)
+    web_search, may_reach, of_web = web(old, source)
+    lsp, of_lsp = language_servers(old, source)
+    auto_model, auto_guidance, of_auto = auto_mode(old, source)
+    mode, of_mode = _without_bypass(permissions.mode or old.mode, no=permissions.no_bypass)
+    sandbox, of_sandbox = _sandbox(old, source, is_trusted=is_trusted)
+    rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox)
+    notes = (*permissions.notices, *of_mode, *of_model, *rest)
+    return replace(
+        old,
+        model=model or old.model,
+        fallback_models=names(values, "fallbackModel", name) or old.fallback_models,
+        mode=mode,
+        no_bypass=permissions.no_bypass,
+        allow=(*old.allow, *permissions.allow),
+        ask=(*old.ask, *permissions.ask),
+        deny=(*old.deny, *permissions.deny),
+        directories=(*old.directories, *permissions.directories),
+        trusted_folders=trusted_folders(old, source),
+        hooks=(*old.hooks, *_hooks(source)),
+        sandbox=sandbox,
+        auto_model=auto_model,
+        auto_guidance=auto_guidance,
+        idle_timeout=number(values, "idleTimeout", name, old.idle_timeout),
+        request_timeout=number(values, "requestTimeout", name, old.request_timeout),
+        retry_delays=delays(values, "retryDelays", name, old.retry_delays),
+        retry_longest_wait=number(values, "retryLongestWait", name, old.retry_longest_wait),
+        max_turns=whole(values, "maxTurns", name, old.max_turns),
+        early_calls=switch(values, "streamingToolExecution", name, old.early_calls),
+        reactive_compact=switch(values, "reactiveCompact", name, old.reactive_compact),
+        max_tool_concurrency=whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
+        tool_timeouts={**old.tool_timeouts, **tool_seconds(values, "toolTimeouts", name)},
+        gate_order=one_of(values, "toolGateOrder", GATE_ORDERS, name) or old.gate_order,
+        tool_search=one_of(values, "toolSearch", TOOL_SEARCHES, name) or old.tool_search,
+        lsp=lsp,
+        effort=text(values, "effortLevel", name) or old.effort,
+        thinking_budget=whole(values, "maxThinkingTokens", name, old.thinking_budget),
+        replay_thinking=one_of(values, "replayThinking", REPLAYS, name) or old.replay_thinking,
+        cache_ttl=one_of(values, "promptCacheTtl", CACHE_TTLS, name) or old.cache_ttl,
+        retry_jitter=number(values, "retryJitter", name, old.retry_jitter),
+        profile=one_of(values, "profile", PROFILES, name) or old.profile,
+        key_helper=helper,
+        pass_env=passed_variables(old, source),
+        providers=providers,
+        models=models,
+        web_search=web_search,
+        may_reach=may_reach,
+        notices=(*old.notices, *notes),
+        hints=(*old.hints, *permissions.hints),
+    )
+
+
+def _model(source: Source) -> tuple[str, tuple[str, ...]]:
+    model = text(source.values, "model", source.path)
+    if source.is_project and model.startswith("scripted:"):
+        return "", (f"{source.path}: a scripted model is ignored; only you can choose one",)
+    return model, ()
+
+
+def _without_bypass(mode: str, *, no: bool) -> tuple[str, tuple[str, ...]]:
+    if mode != "bypassPermissions" or not no:
+        return mode, ()
+    return "", ("mode bypassPermissions is ignored: disableBypassPermissionsMode is set",)
+
+
+def _hooks(source: Source) -> "tuple[HookEntry, ...]":
+    if not source.values.get("hooks"):
+        return ()
+    from detent.app.settings.hooks import declared_hooks
+
+    return declared_hooks(source.values, source.path)
+
+
+def _sandbox(
+    old: Settings, source: Source, *, is_trusted: bool
+) -> "tuple[SandboxWishes | None, tuple[str, ...]]":
+    if "sandbox" not in source.values:
+        return old.sandbox, ()
+    from detent.app.settings.sandbox import SandboxWishes, sandbox_wishes
+
+    return sandbox_wishes(
+        source.values,
+        source.path,
+        old.sandbox or SandboxWishes(),
+        is_project=source.is_project,
+        trusted=is_trusted,
+    )
+
+
+def _managed_say(sources: Sequence[Source], key: str) -> bool:
+    return any(
+        switch(source.values, key, source.path, False)
+        for source in sources
+        if source.name == "managed" and not source.doubt
+    )
+
+
+def _without_hooks(sources: Sequence[Source]) -> frozenset[str]:
+    """Levels whose hooks do not run. A project cannot switch off those of others."""
+    others = frozenset({"user", "project", "local", "flag"})
+    if _managed_say(sources, "disableAllHooks"):
+        return others | {"managed"}
+    own = (source for source in sources if not source.is_project)
+    disabled = any(switch(s.values, "disableAllHooks", s.path, False) for s in own)
+    return others if disabled or _managed_say(sources, "allowManagedHooksOnly") else frozenset()

@@ -1,0 +1,87 @@
+"""Settings as data: what one file says, and what all of them come to."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from detent.gate.terms import Rule
+from detent.models.catalog import ModelFacts, ProviderFacts
+
+if TYPE_CHECKING:  # neither is needed before a file names one
+    from detent.app.settings.sandbox import SandboxWishes
+    from detent.gate.hooks.entry import HookEntry
+
+
+class Source(Struct, frozen=True):
+    name: str
+    """The level: managed, flag, local, project or user."""
+    path: str
+    values: dict[str, Any]
+    is_project: bool
+    """It lies in the project, so whoever wrote the project may have written it."""
+    text: bytes = b""
+    """As it stands in the file, for telling lines."""
+    folder: str = ""
+    """What `/p` in its rules is below."""
+    is_trusted: bool = False
+    """The user has agreed to what this file of a project asks for."""
+    changed: tuple[str, ...] = ()
+    """What in it is not as it was when the user agreed."""
+    doubt: str = ""
+    """Why it may not be the user's own, though it lies where only the user should write."""
+
+
+class Settings(Struct, frozen=True):
+    """The merged view: scalars of the strongest source, lists of all."""
+
+    model: str = ""
+    fallback_models: tuple[str, ...] = ()
+    mode: str = ""
+    allow: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+    directories: tuple[str, ...] = ()
+    no_bypass: bool = False
+    """The mode bypassPermissions cannot be had, by whatever way."""
+    managed_rules_only: bool = False
+    """Only managed settings allow anything; what others deny or ask about still counts."""
+    trusted_folders: tuple[str, ...] = ()
+    hooks: "tuple[HookEntry, ...]" = ()
+    sandbox: "SandboxWishes | None" = None
+    auto_model: str = ""
+    """Asked in mode `auto` about what no rule decides; empty: the mode is as `default`."""
+    auto_guidance: tuple[str, ...] = ()
+    """What the user wants it to know."""
+    idle_timeout: float | None = None
+    request_timeout: float | None = None
+    retry_delays: tuple[float, ...] | None = None
+    retry_longest_wait: float | None = None
+    max_turns: int | None = None
+    early_calls: bool = True
+    reactive_compact: bool = True
+    max_tool_concurrency: int | None = None
+    tool_timeouts: dict[str, float] = {}
+    gate_order: Literal["hooks_first", "permission_first"] = "hooks_first"
+    tool_search: Literal["auto", "always", "never"] = "auto"
+    """Whether tools from elsewhere are shown only when searched for."""
+    lsp: dict[str, tuple[str, ...]] | None = {}
+    """Commands of language servers by language or file ending; None: no server at all."""
+    effort: str = ""
+    thinking_budget: int | None = None
+    replay_thinking: Literal["", "never", "tool_turns", "always"] = ""
+    cache_ttl: Literal["5m", "1h"] = "5m"
+    retry_jitter: float | None = None
+    profile: str = ""
+    key_helper: str = ""
+    pass_env: tuple[str, ...] = ()
+    """Variables with keys that child processes get all the same."""
+    providers: dict[str, ProviderFacts] = {}
+    models: dict[str, ModelFacts] = {}
+    web_search: dict[str, Any] = {}
+    may_reach: tuple[str, ...] = ()
+    """Hosts of the web tools that need not be public."""
+    is_stranger: bool = False
+    """Something in the project's files takes a trust that nobody has given."""
+    notices: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    """What is worth a word to somebody who wants to know more."""

@@ -1,0 +1,121 @@
+"""What a project's files would do if they were trusted, to show before anybody agrees to it.
+
+They are read as data: nothing of the project runs to find out what would.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from detent.app.settings.sources import Where, load_sources, read_file, where_of
+from detent.app.trust.parts import digests, relevant
+from detent.app.trust.store import agree
+from detent.types.codec import decode_object, encode
+from detent.types.errors import BadInput
+
+NEVER = frozenset(
+    {"providers", "apiKeyHelper", "lsp", "webSearch", "webFetch", "passEnv", "trustedFolders",
+     "disableAllHooks", "autoMode"}
+)  # fmt: skip
+"""No project sets them, trusted or not."""
+
+PLAIN_HOOK = {"type", "command", "timeout", "statusMessage"}
+
+
+class Wish(Struct, frozen=True):
+    kind: str
+    """runs, server, variable, allows, folder, mode or sets."""
+    text: str
+
+
+class Asking(Struct, frozen=True):
+    """One file and what it asks for."""
+
+    path: str
+    wishes: tuple[Wish, ...]
+    digests: dict[str, str]
+
+
+class WouldRun(Struct, frozen=True):
+    where: Where
+    files: tuple[Asking, ...]
+
+    @property
+    def root(self) -> str:
+        return os.path.realpath(self.where.root)
+
+
+def what_would_run(folder: str, environ: Mapping[str, str]) -> WouldRun:
+    """Raises BadInput for a file that cannot be read."""
+    where = where_of(folder, environ)
+    sources = load_sources(where, ("user", "project", "local"))
+    given = [(source.path, source.values) for source in sources if source.is_project]
+    mcp = os.path.join(folder, ".mcp.json")
+    if data := _text(mcp):
+        given.append((mcp, decode_object(data, mcp)))
+    files = (Asking(path, tuple(_wishes(values)), digests(values)) for path, values in given)
+    return WouldRun(where, tuple(file for file in files if file.digests))
+
+
+def trust(shown: WouldRun) -> None:
+    """Exactly what was shown, whatever the files say by now. Raises OSError and Damaged."""
+    if not shown.where.is_ours:
+        raise BadInput("DETENT_HOME lies in the project itself; what it trusts would not count")
+    files = {os.path.realpath(file.path): file.digests for file in shown.files}
+    agree(shown.where.home, shown.root, files, trusted=True)
+
+
+def _text(path: str) -> bytes:
+    try:
+        return read_file(path)[0].strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _wishes(values: Mapping[str, Any]) -> Iterator[Wish]:
+    for name, value in relevant(values).items():
+        if name in NEVER:
+            continue
+        key, _, part = name.partition(".")
+        if key == "hooks":
+            yield from _hooks(value)
+        elif key == "mcpServers":
+            yield Wish("server", f"{part}: {_plain(value)}")
+        elif key == "env" and isinstance(value, dict):
+            yield from (Wish("variable", str(variable)) for variable in value)
+        elif part in ("allow", "additionalDirectories") and isinstance(value, list):
+            kind = "allows" if part == "allow" else "folder"
+            yield from (Wish(kind, str(entry)) for entry in value)
+        elif part == "defaultMode":
+            yield Wish("mode", str(value))
+        else:
+            yield Wish("sets", f"{name} = {_plain(value)}")
+
+
+def _hooks(table: Any) -> Iterator[Wish]:
+    """Whatever its form, nothing of it stays unseen."""
+    for event, entries in table.items() if isinstance(table, dict) else [("hooks", table)]:
+        for entry in entries if isinstance(entries, list) else [entries]:
+            match entry:
+                case {"hooks": list(hooks)}:
+                    on = f"{event} {entry.get('matcher') or ''}".rstrip()
+                    yield from (Wish("runs", f"{on}: {_command(hook)}") for hook in hooks)
+                case _:
+                    yield Wish("runs", f"{event}: {_plain(entry)}")
+
+
+def _command(hook: Any) -> str:
+    """The command alone where nothing else decides what runs."""
+    match hook:
+        case {"type": "command", "command": str(command)} if hook.keys() <= PLAIN_HOOK:
+            return command
+        case _:
+            return _plain(hook)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else encode(value).decode()

@@ -1,0 +1,202 @@
+"""Runs a session's commands confined: one nursery that has confined itself serves all of them."""
+
+import asyncio
+import marshal
+import os
+import socket
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from typing import Self
+
+from detent.host.child import Hold
+from detent.host.nursery import ROOT, Cell, NoNursery, Nursery
+from detent.host.processes import Descriptors, spawn_openly
+from detent.host.sandbox.bwrap import HINT, PROGRAM, command
+from detent.host.sandbox.places import Places, find_places, is_below, missing_folders
+from detent.host.sandbox.private import Private
+from detent.host.sandbox.profile import Backend, Profile, Proxy, SandboxFailed, Wanted
+from detent.host.sandbox.siblings import siblings_changed
+
+PORT = 64_321
+"""Of the proxy, in a network where nobody else is."""
+LOCAL_FAMILIES = (int(socket.AF_INET), int(socket.AF_INET6), 16)
+"""With netlink, by which programs ask for their addresses. Harmless in a network of its own."""
+
+
+class _Here(threading.local):
+    def __init__(self) -> None:
+        self.thread = object()
+
+
+_HERE = _Here()
+"""A thread by something that no later one has: bubblewrap ends with the thread that started it."""
+
+
+class Sandbox:
+    """For `LocalHost`. `wanted` of `auto` takes the best backend whose promises have been proven;
+    `record` is the file that remembers the proofs (empty: prove again each time).
+
+    `profile` may be changed at any time: commands that run keep the old one.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        *,
+        wanted: Wanted = "auto",
+        record: str = "",
+        proxy: Proxy | None = None,
+    ) -> None:
+        """`proxy` is needed for the network `proxied`; it is closed with the sandbox."""
+        self.profile = profile
+        self._wanted, self._record, self._proxy = wanted, record, proxy
+        self._backend: Backend | None = None
+        self._choosing = asyncio.Lock()
+        self._private = Private()
+        self._nurseries: dict[tuple[object, ...], Nursery] = {}
+        self._port = 0
+
+    @classmethod
+    def unproven(cls, backend: Backend, profile: Profile, *, proxy: Proxy | None = None) -> Self:
+        """Held by that backend, whether its promises have been proven or not."""
+        made = cls(profile, wanted=backend, proxy=proxy)
+        made._backend = backend
+        return made
+
+    @property
+    def scratch(self) -> str:
+        return self._private.scratch
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """Hosts that the proxy did not let through so far."""
+        return () if self._proxy is None else self._proxy.refused
+
+    async def backend(self) -> Backend:
+        """What will hold the commands. Raises SandboxFailed when it is not what was wanted."""
+        async with self._choosing:
+            if self._backend is None:
+                from detent.host.sandbox.choosing import choose
+
+                self._backend = await choose(self._wanted, self._record)
+        return self._backend
+
+    async def open_places(self) -> tuple[str, ...]:
+        """What the profile wants closed and this backend leaves open: Landlock cannot close
+        anything inside a folder that may be written."""
+        if await self.backend() == "bwrap":
+            return ()
+        places = find_places(self.profile, ())
+        if await self.backend() == "none":
+            return (*places.hidden, *places.protected)
+        inside = [path for path in places.hidden if _is_inside(path, places.writable)]
+        return (*inside, *places.protected)
+
+    async def spawn(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str] | None,
+        descriptors: Descriptors,
+    ) -> tuple[Hold, str]:
+        """Raises OSError, SandboxFailed when there is no sandbox: never runs it without."""
+        backend = await self.backend()
+        if backend == "none":
+            return await spawn_openly(argv, cwd, env, descriptors)
+        nursery = await self._nursery(backend)
+        full = {**(os.environ if env is None else env), **self._variables(backend)}
+        try:
+            return await nursery.spawn(argv, cwd, full, descriptors), backend
+        except NoNursery as error:
+            raise SandboxFailed(f"The sandbox ({backend}) could not be started: {error}") from None
+
+    async def _nursery(self, backend: Backend) -> Nursery:
+        """Another one whenever the profile or what it protects has changed on the disk."""
+        profile = self.profile
+        if profile.network == "proxied" and backend == "landlock":
+            await self._listen()
+        if backend == "bwrap":
+            self._private.make(missing_folders(profile))
+        places = find_places(profile, (self._private.scratch, self._private.temporary))
+        beside = siblings_changed(places.hidden) if backend == "landlock" else ()
+        key = (_HERE.thread, profile, places, beside)
+        if key not in self._nurseries:
+            cell = self._bwrap(places) if backend == "bwrap" else self._landlock(places)
+            self._nurseries[key] = Nursery(cell=cell)
+            await self._rest_idle(key)
+        return self._nurseries[key]
+
+    def _bwrap(self, places: Places) -> Cell:
+        network = self.profile.network
+        is_proxied = network == "proxied"
+        orders = self._orders(listen=PORT if is_proxied else 0)
+        wrapper = command(
+            found_bwrap(), places, self._private.temporary, ROOT, has_network=network == "on"
+        )
+        welcome = self._proxy.serve if is_proxied and self._proxy is not None else None
+        return Cell(wrapper, orders, welcome)
+
+    def _landlock(self, places: Places) -> Cell:
+        network = self.profile.network
+        families = {"off": (), "proxied": LOCAL_FAMILIES[:2], "on": LOCAL_FAMILIES}[network]
+        ports = {"off": [], "proxied": [self._port], "on": None}[network]
+        orders = self._orders(
+            landlock=True,
+            writable=list(places.writable),
+            hidden=list(places.hidden),
+            ports=ports,
+            only_tcp=network == "proxied",
+            families=families,
+        )
+        return Cell((), orders)
+
+    def _orders(self, *, families: Sequence[int] = LOCAL_FAMILIES, **others: object) -> bytes:
+        """For `keeping/confining.py`."""
+        if self.profile.network == "proxied" and self._proxy is None:
+            raise SandboxFailed("The network of the sandbox is to be proxied, and nobody does it.")
+        unix = [int(socket.AF_UNIX)] if self.profile.allow_unix_sockets else []
+        orders = {"landlock": False, "listen": 0, "only_tcp": False, **others}
+        return marshal.dumps({**orders, "families": [*families, *unix]})
+
+    async def _listen(self) -> None:
+        """On the machine's own loopback, once."""
+        if self._port == 0 and self._proxy is not None:
+            listening = socket.create_server(("127.0.0.1", 0))
+            self._port = listening.getsockname()[1]
+            await self._proxy.serve(listening)
+
+    def _variables(self, backend: Backend) -> Mapping[str, str]:
+        is_alone = backend == "bwrap"
+        own = {"TMPDIR": "/tmp" if is_alone else self._private.temporary}
+        if self.profile.network != "proxied" or self._proxy is None:
+            return own
+        return {**own, **self._proxy.variables(PORT if is_alone else self._port)}
+
+    async def _rest_idle(self, needed: tuple[object, ...]) -> None:
+        """Of this thread, but for the one that is needed now."""
+        for key, nursery in list(self._nurseries.items()):
+            if key[0] == needed[0] and key != needed and nursery.is_idle:
+                del self._nurseries[key]
+                await nursery.rest()
+
+    async def aclose(self) -> None:
+        """When nothing runs in it any more."""
+        await asyncio.gather(*(one.rest() for one in self._nurseries.values()))
+        self._nurseries.clear()
+        if self._proxy is not None:
+            await self._proxy.aclose()
+        self._port = 0
+        await asyncio.to_thread(self._private.remove)
+
+
+def found_bwrap() -> str:
+    """Not by the PATH of a project. Raises SandboxFailed."""
+    for folder in ("/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin"):
+        path = os.path.join(folder, PROGRAM)
+        if os.access(path, os.X_OK):
+            return path
+    raise SandboxFailed(f"bubblewrap is not installed. {HINT}")
+
+
+def _is_inside(path: str, folders: Collection[str]) -> bool:
+    return any(is_below(path, folder) for folder in folders)

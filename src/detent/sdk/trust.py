@@ -1,0 +1,61 @@
+"""Trust in a folder: what its files would do, and the user's word on it."""
+
+import os
+from collections.abc import Mapping
+
+from detent.app.grounds import working_folder
+from detent.app.places import detent_home
+from detent.app.settings.sources import where_of
+from detent.app.trust.findings import Asking, Wish, WouldRun
+from detent.app.trust.findings import trust as _trust
+from detent.app.trust.findings import what_would_run as _what_would_run
+from detent.app.trust.store import Damaged, folders, forget
+from detent.types.errors import BadInput
+
+__all__ = [
+    "Asking",
+    "Wish",
+    "WouldRun",
+    "distrust",
+    "trust",
+    "trusted_folders",
+    "what_would_run",
+]
+
+
+def what_would_run(folder: str = "", environ: Mapping[str, str] | None = None) -> WouldRun:
+    """Nothing of the folder is run to find out. Raises BadInput."""
+    return _what_would_run(working_folder(folder), os.environ if environ is None else environ)
+
+
+def trust(shown: WouldRun) -> None:
+    """For good: what was shown, as it was shown. Raises BadInput."""
+    try:
+        _trust(shown)
+    except (OSError, Damaged) as error:
+        raise _not_stored(error) from None
+
+
+def trusted_folders(environ: Mapping[str, str] | None = None) -> dict[str, bool]:
+    """Folders with a record, and whether what is there now still is the folder that was meant."""
+    try:
+        return folders(detent_home(os.environ if environ is None else environ))
+    except Damaged as error:
+        raise BadInput(str(error)) from None
+
+
+def distrust(folder: str, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether there was anything to take back."""
+    environ = os.environ if environ is None else environ
+    real = os.path.realpath(folder or ".")
+    root = os.path.realpath(where_of(real, environ).root)
+    try:
+        home = detent_home(environ)
+        return forget(home, root) or forget(home, real)
+    except (OSError, Damaged) as error:
+        raise _not_stored(error) from None
+
+
+def _not_stored(error: Exception) -> BadInput:
+    why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return BadInput(f"trust could not be stored: {why}")

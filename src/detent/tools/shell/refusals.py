@@ -1,0 +1,145 @@
+"""What a model is told when a command failed because of the sandbox, and only then.
+
+A program says no more than "Permission denied". Whether the sandbox was why is found out by looking
+from outside: what we could write, or see, and the command could not, was kept from it.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from detent.ports import Desk, Finished
+
+MOST_LINES = 200
+MOST_IN_LINE = 500
+NOT_EXECUTABLE = 126
+ITS_OWN = ("/tmp", "/dev")
+"""Written in every sandbox, and what lies there outside is not seen."""
+
+_FAULT = re.compile(
+    r"(?P<fixed>read-only file system)|(?P<denied>permission denied|operation not permitted)"
+    r"|(?P<missing>no such file or directory)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"['\"‘`]([^'\"‘’`]+)['\"’`]")
+_ABSOLUTE = re.compile(r"(?<![\w./~])/[^\s:;,'\"’`()]+")
+_BEFORE = re.compile(r"([^\s:]+): $")
+_NO_NETWORK = re.compile(
+    r"could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not "
+    r"known|network is unreachable|name resolution|EAI_AGAIN|failed to resolve",
+    re.IGNORECASE,
+)
+
+NETWORK = "sandbox.network.allowedDomains"
+WRITING = "sandbox.filesystem.allowWrite"
+READING = "sandbox.filesystem.allowRead"
+
+
+def refusal(finished: Finished, printed: Sequence[str], desk: Desk, *, may_ask: bool) -> str:
+    """Empty when the sandbox had nothing to do with it. `may_ask`: the user's settings let a
+    command ask to run outside."""
+    if finished.sandbox in ("", "none"):
+        return ""
+    what = _refused_hosts(finished, printed)
+    if not what and finished.exit_code != 0:
+        what = _refused_path(finished.exit_code, printed, desk)
+        what = what or _no_network(printed, finished.sandbox)
+    if not what:
+        return ""
+    retry = (
+        " To run it outside the sandbox, send the same call once more with "
+        "dangerouslyDisableSandbox: true; the user will be asked."
+        if may_ask
+        else ""
+    )
+    return f"[Sandbox ({finished.sandbox}): {what}{retry}]"
+
+
+def ignored_wish(finished: Finished) -> str:
+    """For a call that wanted to run outside, without the settings that would permit it."""
+    if finished.exit_code == 0 or finished.sandbox in ("", "none"):
+        return ""
+    return (
+        "[dangerouslyDisableSandbox had no effect: asking for it takes the user's setting "
+        "sandbox.allowUnsandboxedCommands.]"
+    )
+
+
+def _refused_hosts(finished: Finished, printed: Sequence[str]) -> str:
+    """Others may run at the same time: after success a host counts only when it is spoken of."""
+    said = " ".join(printed) if finished.exit_code == 0 else ""
+    hosts = [host for host in dict.fromkeys(finished.refused) if not said or host in said]
+    if finished.exit_code == 0 and not said:
+        return ""
+    if not hosts:
+        return ""
+    return (
+        f"it refused to connect to {', '.join(hosts[:5])}. The user permits hosts with the setting "
+        f"{NETWORK}."
+    )
+
+
+def _no_network(printed: Sequence[str], sandbox: str) -> str:
+    if not any(_NO_NETWORK.search(text) for text in printed):
+        return ""
+    if sandbox == "landlock":
+        return f"there is no network in it. To reach hosts of {NETWORK} it takes bubblewrap."
+    return (
+        "there is no network in it but the proxy of HTTP_PROXY, which lets through the hosts of "
+        f"the user's setting {NETWORK}."
+    )
+
+
+def _refused_path(exit_code: int, printed: Sequence[str], desk: Desk) -> str:
+    writable = _writable(desk)
+    for line, fault in _faults(printed):
+        for path in _paths(line, fault.start(), desk.cwd):
+            if fault["fixed"] and _could_write(path):
+                return _not_writable(path, writable)
+            if fault["missing"] and not _is_inside(path, writable) and os.path.lexists(path):
+                return f"{path} is not to be seen in it. The user's setting {READING} shows it."
+            if exit_code == NOT_EXECUTABLE or _is_inside(path, (*writable, *ITS_OWN)):
+                continue  # there it is the file's own mode that forbids it
+            if fault["denied"] and _could_write(path):
+                return _not_writable(path, writable)
+    return ""
+
+
+def _not_writable(path: str, writable: Sequence[str]) -> str:
+    if _is_inside(path, writable):
+        return f"{path} is protected: commands may read it. Write and Edit can ask to change it."
+    return f"{path} may not be touched. The user permits writing with the setting {WRITING}."
+
+
+def _faults(printed: Sequence[str]) -> Iterator[tuple[str, re.Match[str]]]:
+    for text in printed:
+        for line in text.splitlines()[-MOST_LINES:]:
+            line = line[:MOST_IN_LINE]
+            if match := _FAULT.search(line):
+                yield line, match
+
+
+def _paths(line: str, fault: int, cwd: str) -> Iterator[str]:
+    """What the line complains of: what it quotes, or what stands right before the complaint."""
+    found = [text for text in _QUOTED.findall(line) if not _FAULT.search(text)]
+    if not found and (before := _BEFORE.search(line[:fault])):
+        found = [before[1]]
+    for name in found or _ABSOLUTE.findall(line):
+        if "\0" not in name:
+            yield os.path.normpath(os.path.join(cwd, os.path.expanduser(name)))
+
+
+def _could_write(path: str) -> bool:
+    """Whether we could, who are not in the sandbox."""
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
+
+
+def _writable(desk: Desk) -> tuple[str, ...]:
+    return tuple(filter(None, desk.settings.get("sandbox_writable", "").split("\n")))
+
+
+def _is_inside(path: str, roots: Sequence[str]) -> bool:
+    real = os.path.realpath(path)
+    return any(real == root or real.startswith(f"{root.rstrip('/')}/") for root in roots)
