@@ -24,7 +24,7 @@ class Hooked:
         self.host = LocalHost()
         self.told: list[str] = []
         self.shown: list[Event] = []
-        facts = Facts()
+        self.facts = facts = Facts()
         facts.session, facts.path, facts.project = "s1", "/log.jsonl", str(folder)
         gate = bench.kit.gate
         facts.mode = lambda: gate.mode  # type: ignore[attr-defined]

@@ -175,3 +175,99 @@ def test_an_edit_suggests_to_accept_edits(runner: Runner) -> None:
     live.next("result")
     assert live.finish().code == 0
     assert sorted(path.name for path in runner.work.iterdir()) == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("said", [b"s" + b"1" * 5000, b"\xff\xfe\x00", b"n" * 3_000_000])
+def test_rubbish_is_no(runner: Runner, said: bytes) -> None:
+    runner.serve(*run_it())
+    ran = runner.run("-p", "go", *STDIO, stdin=said + b"\n")
+    assert ran.code == 3 and "Traceback" not in ran.stderr
+    assert len(runner.requests[1].tool_results[0].text) < 12_000
+    assert list(runner.work.iterdir()) == []
+
+
+@pytest.mark.parametrize("shell", ["", "exec 0<&-"])
+def test_every_question_after_the_end_of_input_is_answered_at_once(
+    runner: Runner, shell: str
+) -> None:
+    runner.serve(*run_it(2))
+    ran = runner.run("-p", "go", *STDIO, shell=shell)
+    assert (ran.code, ran.stderr.count("Run it?")) == (3, 2)
+    assert "Nobody answered" in runner.requests[2].tool_results[-1].text
+
+
+def test_a_host_that_answers_with_rubbish_adds_nothing(runner: Runner) -> None:
+    runner.serve(*run_it())
+    live = runner.converse(*ASKS_HOST)
+    live.say("go")
+    updates = [{**update("allow", COMMAND, ""), "destination": {"a": []}}, 5, {"rules": 1}]
+    live.answer(asked(live), behavior="allow", updatedPermissions=updates)
+    assert live.next("result")["permission_denials"] == []
+    live.finish()
+    assert sorted(path.name for path in runner.work.iterdir()) == ["made"]
+
+
+@pytest.mark.parametrize("given", ["sub/a.txt", "./sub/../sub/a.txt"])
+def test_a_host_is_shown_whole_paths(runner: Runner, given: str) -> None:
+    runner.serve(reply(call("Write", file_path=given, content="x")), "done")
+    live = runner.converse(*ASKS_HOST)
+    live.say("go")
+    question = asked(live)
+    shown = question["request"]["input"]
+    assert shown == {"file_path": str(runner.work / "sub" / "a.txt"), "content": "x"}
+    live.answer(question, behavior="allow", updatedInput=shown)
+    assert live.next("result")["permission_denials"] == []
+    live.finish()
+    assert (runner.work / "sub" / "a.txt").read_text() == "x"
+
+
+WRITE = reply(call("Write", file_path="a.txt", content="1\n"))
+
+
+@pytest.mark.parametrize("letter", list(FILES))
+def test_a_rule_for_a_file_means_that_file_from_every_folder(runner: Runner, letter: str) -> None:
+    """Kept in a folder of a repository, whose local settings count in all of it."""
+    (runner.work / ".git").mkdir()
+    sub = runner.work / "sub"
+    sub.mkdir()
+    runner.serve(WRITE, "done", WRITE, "done", WRITE, "done")
+    ran = runner.run("-p", "go", *STDIO, stdin=f"{letter}\n", cwd=sub)
+    path = kept(runner, letter) if letter != "p" else sub / FILES["p"]
+    rule = "Edit(/a.txt)" if letter == "p" else f"Edit(/{sub}/a.txt)"
+    assert ran.code == 0 and rules(path) == [rule], ran
+    assert f"detent: {rule} is kept in {path}\n" in ran.stderr
+    (sub / "a.txt").unlink()
+    assert runner.run("-p", "go", cwd=sub).code == 0
+    assert runner.run("-p", "go").code == 3, "another file of the same name"
+    assert not (runner.work / "a.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "times"),
+    [("s9\ny\n", 0, 2), ("s9\ns\n", 0, 2), ("s9\ns9\n", 3, 2), ("u2\n", 3, 2), ("no s9\n", 3, 1)],
+)
+def test_a_slip_is_asked_about_once_more(
+    runner: Runner, said: str, code: int, times: int
+) -> None:
+    runner.serve(*run_it())
+    ran = runner.run("-p", "go", *STDIO, stdin=said)
+    assert (ran.code, ran.stderr.count("Run it?")) == (code, times)
+
+
+def test_a_rule_where_none_is_offered_is_a_slip(runner: Runner) -> None:
+    runner.serve(reply(call("Bash", command="rm made")), "done")
+    ran = runner.run("-p", "go", *STDIO, stdin="u\ny\n")
+    assert ran.code == 0 and "There is no rule 'u' to keep. Once more: Run it?" in ran.stderr
+
+
+def test_an_edit_is_shown_as_what_it_changes(runner: Runner) -> None:
+    (runner.work / "a.txt").write_text("one\n--two\nthree\n")
+    change = {"old_string": "one\n--two\nthree", "new_string": "one\n++2\x1b[2K\nthree"}
+    read = reply(call("Read", file_path="a.txt"))
+    runner.serve(read, reply(call("Edit", file_path="a.txt", **change)), "done")
+    ran = runner.run("-p", "go", *STDIO, stdin="n\n")
+    shown = "     one\n    ---two\n    +++2<U+001B>[2K\n     three\n  in "
+    assert shown in ran.stderr and '"file_path"' in ran.stderr and "old_string" not in ran.stderr
+    runner.serve(reply(call("Write", file_path="b", content="x\n\ny")), "done")
+    ran = runner.run("-p", "go", *STDIO, stdin="n\n")
+    assert "    +x\n    +\n    +y\n  in " in ran.stderr

@@ -11,7 +11,7 @@ import pytest
 
 from detent.testing import Reply, call, fault, reply, say
 
-from .conftest import BOTH_WIRES, PATIENCE, Pipe, Runner
+from .conftest import BOTH_WIRES, DETENT, PATIENCE, Pipe, Runner
 
 UNTIL_KILLED = "--dangerously-skip-permissions"
 
@@ -387,3 +387,37 @@ def test_a_session_in_use_is_not_written_by_a_second_process(runner: Runner) -> 
     release.set()
     assert live.finish().code == 0
     assert len(runner.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "permissions explain Bash(ls)",
+        "permissions test cases.jsonl --json",
+        "permissions suggest",
+        "doctor",
+        "trust --list",
+        "models",
+        "sessions all",
+        "--version",
+        "version",
+    ],
+)
+def test_a_subcommand_into_a_pipe_nobody_reads(runner: Runner, words: str) -> None:
+    """Long output meets the closed pipe while it is printed, short output at the end."""
+    cases = Path(__file__).parents[1] / "corpora" / "benign-daily.jsonl"
+    (runner.work / "cases.jsonl").write_bytes(cases.read_bytes())
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [str(DETENT), *words.split()],
+        env=runner.env(),
+        cwd=runner.work,
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -352,3 +352,22 @@ def test_a_host_that_has_left_is_not_told_of_the_end(runner: Runner) -> None:
     assert live.next("result")["result"] == "done"
     ran = live.finish()
     assert ran.code == 0 and "SessionEnd" not in ran.stderr
+
+
+def test_a_guard_of_the_host_cannot_be_left_out_by_leaving(runner: Runner) -> None:
+    runner.serve(reply(call("Bash", command="echo hi")), "done")
+    live = hooked(runner, "PreToolUse")
+    live.say("go")
+    hook_called(live)
+    live.end_input()
+    assert live.next("result")["permission_denials"]
+    live.finish()
+    assert "the host is gone" in runner.requests[1].tool_results[0].text
+
+
+def test_each_answer_that_a_stop_hook_did_not_accept_has_its_own_line(runner: Runner) -> None:
+    runner.serve("first", "second")
+    command = "test -e seen || { touch seen; echo 'look again' >&2; exit 2; }"
+    stop = {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}
+    ran = runner.run("-p", "go", "--settings", json.dumps({"hooks": stop}))
+    assert (ran.code, ran.stdout) == (0, "first\nsecond\n")

@@ -91,6 +91,38 @@ def test_a_write_outside_is_refused_and_it_is_said_why(runner: Runner, elsewhere
     assert [entry["outcome"]["data"]["sandbox"] for entry in ended] == ["bwrap", "bwrap"]
 
 
+IDENTITY = "-c user.name=x -c user.email=x@x"
+WORK = f"echo x > file && git add file && git {IDENTITY} commit -qm two && git checkout -qb new"
+
+
+@pytest.mark.parametrize("kind", ["subfolder", "worktree"])
+@pytest.mark.parametrize("backend", [pytest.param("bwrap", marks=needs_bwrap), "landlock"])
+def test_git_works_where_its_repository_lies_elsewhere(
+    runner: Runner, kind: str, backend: str
+) -> None:
+    """And what git would run stays closed."""
+    repository = runner.folder / "repository"
+    make = f"git init -q {repository} && cd {repository} && mkdir sub && "
+    make += f"git {IDENTITY} commit -q --allow-empty -m one && git worktree add -q tree"
+    subprocess.run(make, shell=True, check=True, cwd=runner.folder, capture_output=True)
+    config = (repository / ".git" / "config").read_text()
+    runner.work = repository / ("sub" if kind == "subfolder" else "tree")
+    hook = f"echo evil > {repository}/.git/hooks/post-commit"
+    stash = f"echo y > file && git {IDENTITY} stash -q && git stash pop -q && git log --oneline"
+    found = ran(
+        runner,
+        *map(bash, (WORK, stash, "git config user.name y", hook)),
+        args=(*FREELY, "--sandbox", backend),
+    )
+    (_, held), (log, _), (refused, _), (hooked, _) = results(found)
+    assert held == backend
+    assert [line.split()[1] for line in log.splitlines()] == ["two", "one"]
+    if backend == "bwrap":  # the other cannot close what lies in a folder that is written
+        assert "config is protected" in refused and "post-commit is protected" in hooked
+        assert (repository / ".git" / "config").read_text() == config
+        assert not (repository / ".git" / "hooks" / "post-commit").exists()
+
+
 @needs_bwrap
 def test_the_network_is_off_and_a_host_is_named(runner: Runner, local_server: int) -> None:
     direct = f"exec 3<>/dev/tcp/127.0.0.1/{local_server} && echo reached"

@@ -13,7 +13,7 @@ from msgspec import Raw
 from detent.context.prompt import section
 from detent.ports import Clock, Emit, Model, Proposal
 from detent.types.codec import arguments_object, encode
-from detent.types.content import Text, plain_text
+from detent.types.content import Text, UserBlock, plain_text
 from detent.types.errors import BadInput, ModelFailure, NoModel
 from detent.types.events import Classified, Delta, Entry, Prompted
 from detent.types.messages import Reply, Request, User
@@ -24,6 +24,8 @@ PROMPTS = 5
 LONGEST_PROMPT = 2_000
 LONGEST_CALL = 20_000
 LONGEST_REASON = 300
+PIPED = "<stdin>\n"
+"""How a prompt begins what came with it through a pipe."""
 SECONDS = 60.0
 MOST_OUTPUT = 1_000
 FORM = Raw(
@@ -50,12 +52,14 @@ class ModelClassifier:
 
     async def classify(self, proposal: Proposal, reason: str) -> Verdict:
         """An answer that did not come, or cannot be read, decides nothing."""
-        begun = self._clock.elapsed()
+        begun, shown = self._clock.elapsed(), _shown(proposal)
+        if len(shown) > LONGEST_CALL:  # what is not seen whole must not be allowed
+            return Ask("classifier", f"{reason} It is too long for the classifier.")
         try:
             model = self._model = self._model or self._open()
             name = model.name
             async with asyncio.timeout(SECONDS):
-                reply = await model.stream(self._request(proposal, reason), _unheard)
+                reply = await model.stream(self._request(shown, reason), _unheard)
         except (ModelFailure, BadInput, NoModel, TimeoutError) as error:
             why = str(error) or f"no answer in {SECONDS:g} s"
             return Ask("classifier", f"{reason} The classifier could not be asked: {why}.")
@@ -73,13 +77,13 @@ class ModelClassifier:
         )
         return _verdict(decision, f"classifier {name}", why, reason)
 
-    def _request(self, proposal: Proposal, reason: str) -> Request:
+    def _request(self, shown: str, reason: str) -> Request:
+        """All as JSON: no text in a call or the name of a folder looks like a part of its own."""
         system = "\n\n".join((section("classifier"), *self._guidance))
         parts = (
-            "# What the user asked for",
-            *_prompts(self._entries()),
-            f"# Why a question is due\n{reason}",
-            f"# The call, in the folder {proposal.cwd}\n{_shown(proposal)}",
+            f"# What the user asked for\n{_json(_prompts(self._entries()))}",
+            f"# Why a question is due\n{_json(reason)}",
+            f"# The call\n{shown}",
         )
         message = User((Text("\n\n".join(parts)),))
         return Request((system,), (message,), max_output=MOST_OUTPUT, form=FORM)
@@ -90,16 +94,27 @@ class ModelClassifier:
 
 
 def _prompts(entries: Sequence[Entry]) -> list[str]:
-    said = [plain_text(entry.content) for entry in entries if isinstance(entry, Prompted)]
-    return [text[:LONGEST_PROMPT] for text in said[-PROMPTS:]]
+    said = [entry.content for entry in entries if isinstance(entry, Prompted)]
+    return [_shortened(plain_text(_own_words(content))) for content in said[-PROMPTS:]]
+
+
+def _own_words(content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
+    """Without what was piped in beside them, which others may have written."""
+    return tuple(b for b in content if not (isinstance(b, Text) and b.text.startswith(PIPED)))
+
+
+def _shortened(text: str) -> str:
+    """Without its middle: what is wanted often stands behind what it is wanted for."""
+    half = LONGEST_PROMPT // 2
+    return text if len(text) <= LONGEST_PROMPT else f"{text[:half]} […] {text[-half:]}"
 
 
 def _shown(proposal: Proposal) -> str:
-    """The whole of it, or it says that there is more: what is not seen must not be allowed."""
-    text = encode({"tool": proposal.tool, "arguments": proposal.arguments}).decode()
-    if len(text) <= LONGEST_CALL:
-        return text
-    return f"{text[:LONGEST_CALL]}\n[{len(text) - LONGEST_CALL:,} characters are not shown: ask.]"
+    return _json({"folder": proposal.cwd, "tool": proposal.tool, "arguments": proposal.arguments})
+
+
+def _json(value: Any) -> str:
+    return encode(value).decode()
 
 
 def _read(reply: Reply) -> tuple[Decision, str]:

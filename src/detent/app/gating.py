@@ -37,6 +37,7 @@ def gate_of(
         canonical=canonical_name,
         store=_rule_store(grounds, recorder),
     )
+    gate.takes_allow_rules = not settings.managed_rules_only
     gate.classifier = options.classifier or _classifier(grounds, journal, recorder)
     if not options.permission_mode and _was_planning(journal.log.entries):
         gate.mode = "plan"  # the way out leads to the mode that is set
@@ -62,12 +63,31 @@ def rules_of(options: Options, settings: Settings, cwd: str) -> RuleSet:
 
 def workspace_of(grounds: Grounds, outputs: Callable[[], tuple[str, ...]]) -> Workspace:
     cwd = grounds.cwd
-    further = (*grounds.options.add_dirs, *grounds.settings.directories)
-    for folder in further:
-        if not os.path.isdir(os.path.join(cwd, folder)):
+    added = [os.path.join(cwd, folder) for folder in grounds.options.add_dirs]
+    for folder in added:
+        if not os.path.isdir(folder):
             raise BadInput(f"there is no folder {folder} to add")
-    roots = tuple(os.path.realpath(os.path.join(cwd, folder)) for folder in (cwd, *further))
+    declared = [
+        place for folder in grounds.settings.directories if (place := _there(folder, grounds))
+    ]
+    roots = tuple(os.path.realpath(folder) for folder in (cwd, *added, *declared))
     return Workspace(cwd, roots, grounds.own, readable=outputs)
+
+
+def missing_folders(grounds: Grounds) -> list[str]:
+    """Settings are for more than one machine: what is not there on this one is left out."""
+    return [
+        f"permissions.additionalDirectories: there is no folder {folder}"
+        for folder in grounds.settings.directories
+        if not _there(folder, grounds)
+    ]
+
+
+def _there(folder: str, grounds: Grounds) -> str:
+    """The place of a folder that settings name; empty when there is none."""
+    below_home = f"{folder}/".startswith("~/")
+    place = os.path.join(*((grounds.own, folder[2:]) if below_home else (grounds.cwd, folder)))
+    return place if os.path.isdir(place) else ""
 
 
 def permitted_mode(text: str, settings: Settings) -> Mode:
@@ -110,11 +130,15 @@ def _rule_store(grounds: Grounds, recorder: Recorder) -> Callable[[str, str, str
         settings = grounds.settings
         rules = RuleStore(grounds.where, settings.trusted_folders, grounds.own)
         try:
-            if kind == "allow" and settings.managed_rules_only:
-                raise NotStored(f"the rule {rule} is not stored: managed settings alone allow")
-            await asyncio.to_thread(rules.store, kind, rule, scope)
+            kept, path = await asyncio.to_thread(rules.store, kind, rule, scope)
         except NotStored as error:
             recorder.hint(Notice(str(error), "warning"))
+            return
+        text = f"{kept} is kept in {path}"
+        if (tell := getattr(grounds.options.approver, "tell_kept", None)) is not None:
+            tell(text)  # who has just answered wants to see it
+        else:
+            recorder.hint(Notice(text))
 
     return store
 

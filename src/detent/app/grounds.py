@@ -7,13 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.app.clock import SystemClock
-from detent.app.models import open_model
+from detent.app.models import open_model, prices, unpriced
 from detent.app.options import Options
 from detent.app.places import user_home
 from detent.app.settings.record import Settings
 from detent.app.settings.sources import Where, load_sources, merge, where_of
 from detent.ports import Clock, Model
 from detent.types.errors import BadInput
+from detent.types.usage import Usage
 
 
 class Grounds(Struct, frozen=True):
@@ -39,7 +40,11 @@ class Grounds(Struct, frozen=True):
         return is_trusted_folder(self.where, self.settings.trusted_folders, self.own)
 
     def model(self, options: Options) -> Model:
-        return open_model(options, self.settings, self.environ, self.clock)
+        """Raises BadInput where a budget could not be kept with it."""
+        model = open_model(options, self.settings, self.environ, self.clock)
+        if options.max_budget_usd and prices(self.settings)(model.name, Usage(input=1)) is None:
+            raise BadInput(unpriced(model.name))
+        return model
 
 
 def grounds_of(options: Options) -> Grounds:

@@ -4,7 +4,9 @@ As git does it: the new text is written to a lock file that only one run can cre
 place of the old one by being renamed.
 """
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -51,11 +53,16 @@ def _locked(lock: str, mode: int) -> int:
 
 
 def _read(path: str) -> tuple[bytes, int | None]:
+    """Never waits: what lies there may be a pipe or a device."""
     try:
-        with open(path, "rb") as file:
-            return file.read(), os.fstat(file.fileno()).st_mode & 0o777
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return b"", None
+    with open(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a file")
+        return file.read(), mode & 0o777
 
 
 def _sync_folder(folder: str) -> None:

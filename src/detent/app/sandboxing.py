@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from detent.app.grounds import Grounds
+from detent.app.repository import git_folder
 from detent.app.settings.sandbox import SandboxWishes, full_path, is_pattern
 from detent.gate.terms import Rule
 from detent.host.sandbox.allowed import Hosts
@@ -115,9 +116,10 @@ def profile_of(
         roots=tuple(roots),
         kind=wishes.profile,
         writable=(*full(wishes.allow_write), *full(wishes.unix_sockets)),
+        repositories=tuple(filter(None, map(git_folder, roots))),
         readable=tuple(outputs),
         denied_reads=denied,
-        protected=(*PROTECTED, *full(wishes.deny_write)),
+        protected=(*PROTECTED, *full(wishes.deny_write), os.path.dirname(record_of(grounds))),
         network="proxied",
         allow_unix_sockets=wishes.all_unix_sockets or bool(wishes.unix_sockets),
     )

@@ -10,6 +10,7 @@ from detent.app.desk import DeskMaker
 from detent.app.gating import (
     free_reading,
     gate_of,
+    missing_folders,
     mode_switch,
     permitted_mode,
     rules_of,
@@ -18,7 +19,7 @@ from detent.app.gating import (
 from detent.app.grounds import Grounds, grounds_of
 from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
-from detent.app.models import facts_of, prices, unpriced
+from detent.app.models import facts_of, prices
 from detent.app.options import Options
 from detent.app.recorder import Recorder, to_nobody
 from detent.app.surroundings import look_around
@@ -32,11 +33,9 @@ from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import RuleSet, Workspace
 from detent.loop.kit import Kit
-from detent.loop.limits import Limits
+from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits
 from detent.ports import Toolbox
-from detent.types.errors import BadInput
 from detent.types.events import Event, Notice, Switched, TurnEnded
-from detent.types.usage import Usage
 
 if TYPE_CHECKING:
     from detent.app.sandboxing import SessionSandbox
@@ -140,9 +139,6 @@ def assemble(options: Options) -> Engine:
     rules = rules_of(options, settings, grounds.cwd)
     toolbox, form = toolbox_of(grounds, rules)
     model = grounds.model(options)
-    price = prices(settings)
-    if options.max_budget_usd and price(model.name, Usage(input=1)) is None:
-        raise BadInput(unpriced(model.name))
     journal = open_journal(options, grounds.cwd, grounds.home, clock.now)
     entries = journal.log.entries
     if options.toolbox is None:
@@ -174,12 +170,12 @@ def assemble(options: Options) -> Engine:
         emit=recorder.emit,
         hint=recorder.hint,
         limits=_limits(grounds),
-        price=price,
+        price=prices(settings),
         trace=options.trace,
         form=form,
     )
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
-    engine.notices += _about_tools(grounds, rules, toolbox)
+    engine.notices += (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
     engine.notices += _listen(engine, grounds)
     return engine
 
@@ -223,6 +219,7 @@ def _output_wanted(environ: Mapping[str, str]) -> int:
 
 def _limits(grounds: Grounds) -> Limits:
     options, settings = grounds.options, grounds.settings
+    forced = settings.stop_continuations
     return Limits(
         steps=options.max_turns or settings.max_turns or None,
         calls=options.max_tool_calls or None,
@@ -234,6 +231,7 @@ def _limits(grounds: Grounds) -> Limits:
         wrap_up=options.on_budget == "wrap_up",
         reactive=settings.reactive_compact,
         early_calls=settings.early_calls,
+        forced=MOST_FORCED_CONTINUATIONS if forced is None else forced,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
         characters=max(MOST_CHARACTERS, _output_wanted(grounds.environ)),
         tool_seconds={n: s for n, s in settings.tool_timeouts.items() if n != "Bash"},

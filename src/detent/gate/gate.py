@@ -63,6 +63,8 @@ class Gatekeeper:
         """Stands before the person in mode `auto`."""
         self.trusts_sandbox = False
         """A sandbox that works holds commands, and the user goes by it."""
+        self.takes_allow_rules = True
+        """Those that come with an answer."""
         self.asks_person = True
         """Whoever is asked is a person, who may want to be called."""
         self.source = "startup"
@@ -261,6 +263,9 @@ class Gatekeeper:
         """A rule that cannot be read changes nothing; the answer itself still counts."""
         from detent.gate.rules import parse_rule
 
+        if kind == "allow" and not self.takes_allow_rules:
+            self._report(f"the rule {text} was not added: managed settings alone allow")
+            return False
         try:
             added = parse_rule(text, self._canonical)
         except BadInput as error:

@@ -40,11 +40,13 @@ def hosts_of(proposal: Proposal) -> tuple[str, ...]:
 def host_of(url: Any) -> str:
     """Also of an address that would not be dialled, such as one with a password in it."""
     text = url if isinstance(url, str) else ""
+    if "\\" in text:
+        return UNKNOWN  # what stands behind it is the host for some, and a path for others
     try:
         return parse_address(text).origin.host
     except ValueError:
         authority = re.sub(r"^[A-Za-z][\w+.-]*:(//)?", "", text.strip())
-        authority = re.split(r"[/?#\\]", authority, maxsplit=1)[0].rpartition("@")[2]
+        authority = re.split(r"[/?#]", authority, maxsplit=1)[0].rpartition("@")[2]
         return spelled(re.sub(r":[0-9]*$", "", authority))
 
 
@@ -64,7 +66,7 @@ def spelled(host: str) -> str:
     try:
         return normal_host(host)
     except ValueError:
-        return host.lower().strip("[]").rstrip(".")
+        return (host.strip("[]") if ":" in host else host).lower().rstrip(".")
 
 
 def is_metadata(host: str) -> bool:

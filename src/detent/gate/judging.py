@@ -39,21 +39,20 @@ _MOST_TRIED = 6
 def decide(policy: Policy, proposal: Proposal, *, explain: bool = False) -> Decision:
     """With `explain` every rule is looked at, also those behind the one that decides."""
     with links_remembered():
-        return _answered(policy, proposal, explain=explain)
+        return _answered(policy, Scene(proposal, policy.workspace), explain=explain)
 
 
-def _answered(policy: Policy, proposal: Proposal, *, explain: bool) -> Decision:
-    decision = _decided(policy, proposal)
+def _answered(policy: Policy, scene: Scene, *, explain: bool) -> Decision:
+    decision = _decided(policy, scene)
     if isinstance(question := decision.verdict, Ask):
-        question = _offering(question, policy, proposal)
+        question = _offering(question, policy, scene)
         asks = policy.mode != "dontAsk"
         refusal = Deny(question.source, _refusal(question))
         decision = replace(decision, verdict=question if asks else refusal)
-    return replace(decision, considered=_considered(policy, proposal)) if explain else decision
+    return replace(decision, considered=_considered(policy, scene)) if explain else decision
 
 
-def _decided(policy: Policy, proposal: Proposal) -> Decision:
-    scene = Scene(proposal, policy.workspace)
+def _decided(policy: Policy, scene: Scene) -> Decision:
     rules = policy.rules
     if rule := next((rule for rule in rules.deny if touches(rule, scene)), None):
         return Decision(Deny(f"rule {rule.text}", f"The rule {rule.text} denies it."), rule)
@@ -77,7 +76,7 @@ def _decided(policy: Policy, proposal: Proposal) -> Decision:
     if (
         not policy.is_saved
         and policy.mode != "bypassPermissions"
-        and not is_harmless(proposal.effects, policy.workspace)
+        and not is_harmless(scene.proposal.effects, policy.workspace)
     ):
         return Decision(Ask("session not saved", "The session cannot be saved."))
     return Decision(Allow("sandbox" if needs else f"mode {policy.mode}"))
@@ -160,34 +159,33 @@ def _refusal(verdict: Ask) -> str:
     return f"{verdict.reason}{hint}"
 
 
-def _offering(verdict: Ask, policy: Policy, proposal: Proposal) -> Ask:
+def _offering(verdict: Ask, policy: Policy, scene: Scene) -> Ask:
     """Only rules that really permit the call, each of them alone."""
     if not verdict.rules:
         return verdict
     tried = verdict.rules[:_MOST_TRIED]
-    return replace(verdict, rules=tuple(t for t in tried if _permits(t, policy, proposal)))
+    return replace(verdict, rules=tuple(t for t in tried if _permits(t, policy, scene)))
 
 
-def _permits(text: str, policy: Policy, proposal: Proposal) -> bool:
+def _permits(text: str, policy: Policy, scene: Scene) -> bool:
     allow = (*policy.rules.allow, parse_rule(text, str))
     wider = replace(policy, rules=replace(policy.rules, allow=allow))
-    return isinstance(_decided(wider, proposal).verdict, Allow)
+    return isinstance(_decided(wider, scene).verdict, Allow)
 
 
-def _considered(policy: Policy, proposal: Proposal) -> tuple[Considered, ...]:
-    scene = Scene(proposal, policy.workspace)
+def _considered(policy: Policy, scene: Scene) -> tuple[Considered, ...]:
     rules = policy.rules
     return (
         *(Considered(rule, "deny", touches(rule, scene)) for rule in rules.deny),
         *(Considered(rule, "ask", touches(rule, scene)) for rule in rules.ask),
-        *(Considered(rule, "allow", _has_part(rule, policy, proposal)) for rule in rules.allow),
+        *(Considered(rule, "allow", _has_part(rule, policy, scene)) for rule in rules.allow),
     )
 
 
-def _has_part(rule: Rule, policy: Policy, proposal: Proposal) -> bool:
+def _has_part(rule: Rule, policy: Policy, scene: Scene) -> bool:
     """Whether an allow rule covers at least a part of a call, when there is no other."""
     alone = replace(policy, rules=replace(policy.rules, allow=(rule,)))
-    permits = Permits(alone, Scene(proposal, policy.workspace))
+    permits = Permits(alone, scene)
     for _ in _needs(permits):
         pass
     return rule in permits.used

@@ -1,7 +1,8 @@
 """A proven command text, part by part: what each part needs permission for."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 from detent.gate.commands import MOST_NAMES, folders, look, names_of, placed
 from detent.gate.globs import has_signs, is_any, is_certain, is_each, may_name_secret
@@ -15,38 +16,24 @@ from detent.gate.terms import Rule
 from detent.gate.trail import Trail
 from detent.gate.wrappers import is_harmless_assignment, program, runs_its_arguments, unwrapped
 
+_MOST_LOOKED_AT = 2_000
+"""Files of a folder that are looked through for links."""
 _FILE_COMMANDS = {"mkdir": "pv", "touch": "acm", "mv": "finv", "cp": "rRafinpv"}
 """With the flags that neither link nor name a further path."""
+_LONG_FLAGS = {"--parents": "-p", "--recursive": "-r", "--verbose": "-v", "--force": "-f"}
 _SPEAKING = frozenset({"echo", "printf", "true", "false", "basename", "dirname", "test", "["})
 """Their words are not opened as files."""
-_NAMING = _SPEAKING | {"ls", "stat", "du"}
-"""They show the names that a glob comes to, not what is in the files."""
+_NAMING = _SPEAKING | {"ls", "stat", "du", "find", "realpath", "which"}
+"""They show that there are files, not what is in them."""
 _LOOKING_AT = frozenset(
     {"add", "blame", "cat-file", "check-ignore", "commit", "diff", "grep", "log", "ls-files",
      "ls-tree", "show", "status"}
 )  # fmt: skip
 """What git does without changing the files that it is given."""
 _READERS = frozenset(
-    {
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "grep",
-        "rg",
-        "wc",
-        "diff",
-        "stat",
-        "ls",
-        "du",
-        "cut",
-        "sort",
-        "file",
-        "jq",
-        "bat",
-    }
-)
+    {"cat", "head", "tail", "less", "more", "grep", "rg", "wc", "diff", "stat", "ls", "du", "cut",
+     "sort", "file", "jq", "bat"}
+)  # fmt: skip
 _STEERING = frozenset(
     {"source", ".", "eval", "exec", "export", "declare", "typeset", "set", "hash", "unset", "read",
      "local", "readonly", "popd"}
@@ -198,10 +185,28 @@ class _Parts:
             return False
         if self._trail.has_moved and not self._reads_freely("."):
             return False  # where it names nothing, it reads the folder it is in
+        name = program(words[0].text) if words[0].is_literal else ""
+        inside = self._names_freely if name in _NAMING else self._reads_freely
         globs = [word.text for word in words if word.has_glob and word.text[0] != "-"]
-        if words[0].text not in _NAMING and not all(map(self._reads_freely, globs)):
+        if not all(map(inside, globs)):
             return False
-        return is_read_only(Simple(words), self._reads_freely, self._is_folder)
+        named = Simple((Word(name, is_literal=bool(name)), *words[1:]))
+        return is_read_only(named, inside, self._leads_out)
+
+    def _names_freely(self, word: str) -> bool:
+        """Whether it may be told what is there; that a secret is there is none."""
+        places = self._trail.places(word)
+        if has_signs(word):
+            return all(is_certain(path) and is_each(path, self._may_list) for path in places)
+        return all(map(self._is_here, places))
+
+    def _may_list(self, path: str) -> bool:
+        """A link that a glob comes to is shown by its name, if it leads to no folder."""
+        return self._is_here(path) or (os.path.islink(path) and not os.path.isdir(path))
+
+    def _is_here(self, path: str) -> bool:
+        workspace = self._workspace
+        return workspace.reads_freely(path) or (workspace.holds(path) and not is_special(path))
 
     def _reads_freely(self, word: str) -> bool:
         return all(map(self._may_read, self._trail.places(word)))
@@ -219,23 +224,24 @@ class _Parts:
             return True
         return workspace.holds(path) and not any(True for _ in self._permits.reading(path))
 
-    def _is_folder(self, word: str) -> bool:
-        return any(map(os.path.isdir, self._trail.places(word)))
+    def _leads_out(self, word: str) -> bool:
+        return any(_has_link_out(path, self._is_here) for path in self._trail.places(word))
 
     def _only_moves_files(self, words: tuple[Word, ...]) -> bool:
         if self._permits.mode != "acceptEdits" or self._is_elsewhere(words) or self._steered:
             return False
         known = _FILE_COMMANDS.get(words[0].text)
-        if known is None or not all(word.is_literal or word.at_home for word in words):
+        if known is None or not all(map(_is_named, words)):
             return False
-        texts = [word.text for word in words[1:]]
+        texts = [_LONG_FLAGS.get(word.text, word.text) for word in words[1:]]
         flags = [text for text in texts if text.startswith("-")]
         operands = [text for text in texts if not text.startswith("-")]
         if not all(set(flag[1:]) <= set(known) for flag in flags):
             return False
         if any(os.path.basename(path) in (".", "..") for path in operands[:-1]):
             return False  # the content of a folder, whatever that is, lands beside our own files
-        return all(self._is_plain_inside(p) for o in operands for p in self._trail.places(o))
+        places = [path for operand in operands for path in self._trail.places(operand)]
+        return all(is_certain(path) and is_each(path, self._is_plain_inside) for path in places)
 
     def _paths(self, words: tuple[Word, ...]) -> list[str]:
         if words and words[0].text in _SPEAKING:
@@ -244,11 +250,29 @@ class _Parts:
         return [path for name in names for path in self._trail.places(name)]
 
 
+def _has_link_out(folder: str, is_here: Callable[[str], bool]) -> bool:
+    """Whether a link below a folder leads elsewhere, or to a folder that would be read as well."""
+    seen = 0
+    for place, below, files in os.walk(folder):
+        seen += len(below) + len(files)
+        links = filter(os.path.islink, (os.path.join(place, n) for n in (*below, *files)))
+        if seen > _MOST_LOOKED_AT or any(os.path.isdir(p) or not is_here(p) for p in links):
+            return True
+    return False
+
+
 def _may_write(words: tuple[Word, ...]) -> bool:
     """Whether a command could change the files that it names."""
     if not words or words[0].text in _READERS:
         return False
     return not (words[0].text == "git" and len(words) > 1 and words[1].text in _LOOKING_AT)
+
+
+def _is_named(word: Word) -> bool:
+    """Known by its text; a glob that can come to neither a flag nor a hidden file is, too."""
+    if word.has_glob:
+        return "$" not in word.text and not re.search(r"(?:^|/)\.[^/]*[*?[]|^[*?[-]", word.text)
+    return word.is_literal or word.at_home
 
 
 def _is_operand(word: Word) -> bool:

@@ -21,8 +21,9 @@ _NAMES = frozenset(
      "lefthook.yaml", ".lefthook.yaml", ".huskyrc", ".huskyrc.json", ".lintstagedrc",
      ".claude.json", ".bazelrc", ".bazelversion", "gradle-wrapper.properties",
      "maven-wrapper.properties", "gradlew", "mvnw", "sitecustomize.py", "usercustomize.py",
-     ".vimrc", ".exrc",
-     ".pam_environment", ".xprofile", ".xinitrc", ".overcommit.yml"}
+     ".vimrc", ".exrc", ".pam_environment", ".xprofile", ".xinitrc", ".overcommit.yml",
+     "lefthook-local.yml", ".lefthook-local.yml", "lefthook.toml", "lefthook.json",
+     ".simple-git-hooks.json", ".devcontainer.json", ".bash_completion"}
 )  # fmt: skip
 _FREE = ".claude/worktrees/"
 """Copies of the project, to work in."""

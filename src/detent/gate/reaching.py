@@ -18,16 +18,16 @@ from detent.types.verdicts import Deny
 
 
 def forbidden_host(policy: Policy, scene: Scene) -> Deny | None:
-    odd = has_odd_scheme(scene.proposal)
+    if has_odd_scheme(scene.proposal):
+        return Deny("address", "It is not reached: only http:// and https:// are fetched.")
     for host in scene.hosts:
-        if not odd and (host == UNKNOWN or not is_metadata(host)):
+        if host == UNKNOWN or not is_metadata(host):
             continue
         tool = scene.proposal.tool
         allow = (rule for rule in policy.rules.allow if permits_tool(rule, tool))
         if not any(names_exactly(rule.what, host) for rule in allow):
-            what = "only http and https are fetched" if odd else "it gives out a machine's keys"
-            hint = f"; only the rule {tool}(domain:{host}) would permit it" if host else ""
-            return Deny("address", f"{host or 'The address'} is not reached: {what}{hint}.")
+            hint = f"only the rule {tool}(domain:{host}) would permit it"
+            return Deny("address", f"{host} is not reached: it gives out a machine's keys; {hint}.")
     return None
 
 
@@ -55,7 +55,7 @@ def _host_rule(host: str, permits: Permits) -> Rule | None:
     is_fetch = permits.scene.proposal.tool == "WebFetch"
     for rule in permits.rules:
         if not rule.what or rule.what == "domain:*":
-            if not (is_fetch and host != UNKNOWN and is_near(host)):
+            if not (is_fetch and (host == UNKNOWN or is_near(host))):
                 return rule
         elif rule.what.startswith("domain:") and host != UNKNOWN and names_host(rule.what, host):
             return rule

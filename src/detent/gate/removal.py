@@ -10,6 +10,7 @@ from detent.gate.paths import real, spellings
 from detent.gate.terms import Workspace
 
 _ONLY_VARIABLES = r"\$\w+[/.*]*/[/.*]*(?:\$\w+[/.*]*)*"
+_SOMEBODYS_HOME = r"/(?:home|Users)/[^/]+"
 _HERE = r"\$\( *pwd *\)|` *pwd *`|\$\{?PWD\}?|\$\{?OLDPWD\}?"
 
 
@@ -38,7 +39,9 @@ def _is_critical(word: str, starts: Iterable[str], workspace: Workspace) -> bool
     kept = (workspace.home, workspace.cwd, workspace.project, *workspace.roots)
     kept = (*kept, *map(real, kept))
     return any(
-        place.count("/") <= 1 or any(f"{folder}/".startswith(f"{place}/") for folder in kept)
+        place.count("/") <= 1
+        or re.fullmatch(_SOMEBODYS_HOME, place) is not None
+        or any(f"{folder}/".startswith(f"{place}/") for folder in kept)
         for start in starts
         for place in _places(os.path.join(start, named), enters=bare != word)
     )

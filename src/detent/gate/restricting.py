@@ -67,19 +67,34 @@ def might_touch(rule: Rule, scene: Scene) -> bool:
         return False
     if scene.is_unproven or scene.opens_unknown or scene.is_open:
         return True
-    pattern = _pattern(rule, scene) if scene.globs or scene.read_below else None
-    return pattern is not None and (
+    if not (scene.globs or scene.read_below or scene.texts):
+        return False
+    pattern = _pattern(rule, scene)
+    return (
         any(map(pattern.is_met_by, scene.globs))
         or any(_may_hold(folder, pattern) for folder in scene.read_below)
+        or (bool(scene.texts) and _names_folder_of(rule.what, pattern, scene))
     )
+
+
+def _names_folder_of(what: str, pattern: PathPattern, scene: Scene) -> bool:
+    """Whether a command is given the folder of a file that a rule names: `config` of
+    `config/key`. Not the working folder, which commands are given all the time."""
+    folder, _, name = what.removeprefix("./").rpartition("/")
+    if not folder or not name or "*" in what:
+        return False
+    here = (scene.workspace.cwd, scene.workspace.project)
+    return any(pattern.matches(f"{path}/{name}") for path in scene.named if path not in here)
 
 
 def _is_kind(tool: str, effect: Effect, scene: Scene) -> bool:
     """Whether a restriction of a whole tool is about an effect of another one."""
     match effect:
         case Runs():
-            return tool == "Bash" or (
-                tool in WRITING and any(seen.findings.writes for seen in scene.looks)
+            return (
+                tool == "Bash"
+                or (tool == "Read" and scene.opens_files)
+                or (tool in WRITING and any(seen.findings.writes for seen in scene.looks))
             )
         case Writes():
             return tool in ("Edit", "Read")

@@ -125,6 +125,14 @@ class Scene:
         )
 
     @cached_property
+    def opens_files(self) -> bool:
+        """A program that opens files is given some, or input comes from one."""
+        return any(
+            seen.findings.reads or any(_opened(command) for command in seen.findings.commands)
+            for seen in self.looks
+        )
+
+    @cached_property
     def writes_unknown(self) -> bool:
         """A program that writes is given a name that the shell fills in, or a glob."""
         return any(
@@ -153,9 +161,16 @@ def _words(seen: Look) -> Iterator[Word]:
 
 def _roots(command: tuple[str, ...]) -> list[str]:
     """The folders among the words of a recursive command; the current one when it names none."""
+    return _operands(command) or ["."]
+
+
+def _opened(command: tuple[str, ...]) -> bool:
+    return command[0] in _OPENERS and bool(_operands(command))
+
+
+def _operands(command: tuple[str, ...]) -> list[str]:
     operands = [word for word in command[1:] if not word.startswith("-")]
-    searched = operands[1:] if command[0] in _SEARCHERS else operands
-    return searched or ["."]
+    return operands[1:] if command[0] in _SEARCHERS else operands
 
 
 def _opens_unknown(simple: Simple, openers: frozenset[str], *, globs: bool = False) -> bool:

@@ -53,6 +53,8 @@ class Passage:
     def __init__(self, kit: Kit, call: Call) -> None:
         self._kit = kit
         self._call = call
+        self._proposed: dict[str, tuple[Proposal, Any]] = {}
+        """By their arguments: those of the model, and what others made of them."""
         self.stop = ""
         """Set when a hook or the person ends the turn."""
         self.seen: Mapping[str, str] = {}
@@ -96,22 +98,24 @@ class Passage:
         return propose
 
     def _propose(self, call: Call, tool: Tool) -> tuple[Proposal, Any]:
-        """The parsed arguments are judged and then run: nothing is parsed again between."""
+        """The parsed arguments are judged and then run: nothing is parsed again between, and
+        what a path leads to is not looked up again."""
+        if call.arguments in self._proposed:
+            return self._proposed[call.arguments]
         args = tool.parse(call.arguments)
         cwd = self._kit.desk.cwd
         effects = tool.effects(args, cwd)
         places = places_of(effects, self._kit.desk.shop.host)
-        return (
-            Proposal(
-                call,
-                tool.spec.name,
-                _as_object(call.arguments),
-                with_places(effects, places),
-                cwd,
-                places,
-            ),
-            args,
+        proposal = Proposal(
+            call,
+            tool.spec.name,
+            _as_object(call.arguments),
+            with_places(effects, places),
+            cwd,
+            places,
         )
+        self._proposed[call.arguments] = proposal, args
+        return proposal, args
 
     def no_longer(self, prepared: Prepared) -> Refused | None:
         """A call may have waited since it was admitted, and the mode be a stricter one now."""

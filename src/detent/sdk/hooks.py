@@ -23,10 +23,12 @@ from detent.gate.hooks.events import (
     StopFailed,
     Stopping,
     Submitted,
+    suggestion,
 )
 from detent.gate.hooks.facts import Facts
 from detent.gate.hooks.kinds import KINDS, hook_set
 from detent.gate.hooks.matching import fault_in, matches
+from detent.gate.hooks.moments import whole_paths
 from detent.gate.hooks.reading import WrongEvent, read_answer
 
 __all__ = [
@@ -60,4 +62,6 @@ __all__ = [
     "hook_set",
     "matches",
     "read_answer",
+    "suggestion",
+    "whole_paths",
 ]

@@ -57,5 +57,7 @@ def distrust(folder: str, environ: Mapping[str, str] | None = None) -> bool:
 
 
 def _not_stored(error: Exception) -> BadInput:
-    why = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-    return BadInput(f"trust could not be stored: {why}")
+    if not isinstance(error, OSError):
+        return BadInput(f"trust could not be stored: {error}")
+    place = f" ({error.filename})" if error.filename else ""
+    return BadInput(f"trust could not be stored: {error.strerror or error}{place}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from detent.app.settings.hooks import declared_hooks, not_run
+from detent.app.settings.hooks import declared_hooks, not_run, unread_keys
 from detent.gate.hooks.entry import HookEntry
 from detent.types.errors import BadInput
 
@@ -129,3 +129,29 @@ def test_what_will_not_run_is_named() -> None:
         f"{WHERE}: a Stop hook of type prompt is not run",
         f"{WHERE}: hooks for TeammateIdle are never called",
     ]
+
+
+def test_the_if_of_a_group_is_that_of_all_its_hooks() -> None:
+    hooks = [{"type": "command", "command": name} for name in "ab"]
+    group = {"if": "Bash(git push:*)", "hooks": hooks}
+    entries = declared_hooks({"hooks": {"PreToolUse": [group]}}, WHERE)
+    assert [entry.only_if for entry in entries] == ["Bash(git push:*)"] * 2
+    with pytest.raises(BadInput, match=r"hooks\.Stop\[0\]: `if` is for hooks about calls"):
+        declared_hooks({"hooks": {"Stop": [group]}}, WHERE)
+    hooks[0]["if"] = "Bash"
+    with pytest.raises(BadInput, match="`if` stands both here and in one of its hooks"):
+        declared_hooks({"hooks": {"PreToolUse": [group]}}, WHERE)
+
+
+def test_a_key_that_nobody_reads_is_named_with_its_place() -> None:
+    handler = {"type": "command", "command": "x", "timout": 5, "description": "mine"}
+    other = {"type": "http", "url": "http://x"}
+    table = {"PreToolUse": [{"macher": "Bash", "hooks": [handler, other]}], "Stop": [{"hooks": []}]}
+    values = {"hooks": table}
+    assert len(declared_hooks(values, WHERE)) == 2
+    place = f"{WHERE}: hooks.PreToolUse[0]"
+    assert unread_keys(values, WHERE) == [
+        f"{place}: macher is not known, and does nothing; did you mean matcher?",
+        f"{place}.hooks[0]: timout is not known, and does nothing; did you mean timeout?",
+    ]
+    assert unread_keys({}, WHERE) == []

@@ -58,3 +58,10 @@ def test_no_change_of_many_is_lost(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert Path(path).read_bytes() == b"x" * 20
+
+
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "file")
+    with pytest.raises(OSError, match="not a file"):
+        update_file(str(tmp_path / "file"), lambda old: b"new", mode=0o600)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]

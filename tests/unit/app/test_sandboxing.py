@@ -52,6 +52,14 @@ def test_the_workspace_is_what_may_be_written(tmp_path: Path) -> None:
     assert made.network == "proxied" and not made.allow_unix_sockets
 
 
+def test_the_repository_around_the_workspace_is_written(tmp_path: Path) -> None:
+    for name in ("objects", "refs"):
+        (tmp_path / ".git" / name).mkdir(parents=True)
+    assert profile(engine(tmp_path)).repositories == ()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert profile(engine(tmp_path)).repositories == (str(tmp_path / ".git"),)
+
+
 def test_secrets_and_our_own_folder_are_hidden(tmp_path: Path) -> None:
     hidden = profile(engine(tmp_path)).denied_reads
     home = tmp_path / "home"
@@ -71,7 +79,8 @@ def test_paths_of_the_settings(tmp_path: Path) -> None:
     work, home = str(tmp_path / "work"), str(tmp_path / "home")
     assert made.kind == "read-only"
     assert made.writable == (f"{home}/cache", "/srv/x", "/srv/y", f"{work}/build")
-    assert made.protected == (*PROTECTED, f"{work}/locked")
+    record = tmp_path / "home" / ".cache" / "detent"
+    assert made.protected == (*PROTECTED, f"{work}/locked", str(record))
     assert {f"{home}/private", f"{work}/notes", f"{home}/.ssh"} <= set(made.denied_reads)
     assert not {f"{home}/.aws", f"{home}/.config/gcloud"} & set(made.denied_reads)
 

@@ -157,6 +157,36 @@ def test_a_glob_is_judged_by_what_it_comes_to(tmp_path: Path) -> None:
     (tmp_path / "b.txt").symlink_to("/etc/hosts")
     assert isinstance(on("cat *.txt", cwd=cwd).verdict, Ask)
     assert isinstance(on("ls *.txt", cwd=cwd).verdict, Allow)
+    (tmp_path / "c.txt").symlink_to("/etc")
+    assert isinstance(on("ls *.txt", cwd=cwd).verdict, Ask)
+
+
+@pytest.mark.parametrize("text", ["grep -R x a", "grep -rR x a", "diff -r a b", "diff a b"])
+def test_a_command_that_follows_links_asks_where_one_leads_out(text: str, tmp_path: Path) -> None:
+    cwd = os.path.realpath(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "a" / "x").symlink_to(tmp_path / "b")
+    assert isinstance(on(text, cwd=cwd).verdict, Allow)
+    (tmp_path / "a" / "y").symlink_to("/etc/hosts")
+    assert isinstance(on(text, cwd=cwd).verdict, Ask)
+    (tmp_path / "a" / "y").unlink()
+    (tmp_path / "a" / "z").symlink_to(tmp_path / "own")  # whose own links would be followed, too
+    assert isinstance(on(text, cwd=cwd).verdict, Ask)
+
+
+def test_the_folder_of_a_file_that_may_not_be_read_is_asked_about() -> None:
+    for text in ("ls config", "cp -r ./config x", "cd config && ls", "zip x.zip config"):
+        assert isinstance(on(text, allow=["Bash"], deny=["Read(config/key)"]).verdict, Ask)
+    for text in ("ls src", "git add .", "ls", "cat config/other"):
+        assert isinstance(on(text, allow=["Bash"], deny=["Read(config/key)"]).verdict, Allow)
+    assert isinstance(on("ls config", allow=["Bash"], deny=["Read(.env)"]).verdict, Allow)
+
+
+@pytest.mark.parametrize("text", ["cat a", "npm test | cat a", "grep x a", "npm test < a"])
+def test_who_may_read_nothing_reads_nothing_by_a_command(text: str) -> None:
+    assert isinstance(on(text, allow=["Bash"], deny=["Read"]).verdict, Deny)
+    assert isinstance(on("npm test | grep x", allow=["Bash"], deny=["Read"]).verdict, Allow)
 
 
 def test_a_glob_may_be_a_window_into_a_process() -> None:
@@ -264,7 +294,10 @@ def test_in_plan_mode_an_ask_rule_does_not_open_a_door() -> None:
         ("https://x.test/", Allow),
         ("https://docs.test@evil.test/", Ask),
         ("ftp://evil.test/", Deny),
-        ("ftp://x.test/", Allow),
+        ("ftp://x.test/", Deny),
+        ("x.test/a", Deny),
+        ("https://evil.test\\@x.test/", Ask),
+        ("https://[x.test]/", Ask),
         ("file:///etc/passwd", Deny),
         ("http://169.254.169.254@x.test/", Allow),
         ("http://x.test@169.254.169.254/", Deny),

@@ -204,6 +204,10 @@ READ_ONLY = [
         "test -f notes.txt", "sleep 1", "basename /a/b", "realpath src", "which python3",
         "git status", "git status -sb", "git log --oneline -5", "git diff --stat", "git show HEAD",
         "git blame src/a.py", "git rev-parse --show-toplevel", "cat notes.txt | wc -l",
+        "diff docs src", "diff -r docs src", "grep -R x src", "/bin/ls src", "/usr/bin/git status",
+        "ls -la .env", "test -f .env", "find . -name '.env*'", "sed -n '1,5p;5q' notes.txt",
+        "sed -n '1~2p' notes.txt", "git ls-files -o", "git status -uno", "printf '100%%\\n'",
+        "tail -n+3 notes.txt", "rg -tpy x src", "sort -t/ -k2 notes.txt", "ls -I x",
     )
 ] + [
     sh("allow", "git log -3", mode=mode) for mode in ("plan", "dontAsk", "acceptEdits")
@@ -223,8 +227,8 @@ NOT_READ_ONLY = [
         "rg -f/etc/passwd x", "grep -R x .", "grep -f/etc/passwd x", "grep -f /etc/passwd x",
         "grep --file=/etc/passwd x", "find / -name x", "find -L .", "find . -follow",
         "find . -delete",
-        "find . -exec x '{}' ';'", "find . -fls x", "find . -files0-from l", "diff docs src",
-        "diff -r docs src", "wc --files0-from=l", "du --files0-from=l", "du -L .",
+        "find . -exec x '{}' ';'", "find . -fls x", "find . -files0-from l", "diff . src",
+        "diff -r . src", "wc --files0-from=l", "du --files0-from=l", "du -L .",
         "git diff --output=x", "git diff --outpu=x", "git show -o x", "git diff --ext-diff",
         "git log --format=%G?", "git log --show-signature", "git -c core.pager=x log",
         "git branch x", "git push", "git -C /tmp status", "git show HEAD:.env", "git diff -Ox",

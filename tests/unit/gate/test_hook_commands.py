@@ -39,6 +39,7 @@ from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet, Workspace
 from detent.ports import Admitted, Answer, Desk, Proposal, Question
 from detent.testing import call, reply
+from detent.types.codec import encode
 from detent.types.content import Call
 from detent.types.effects import Connects, Reads, Runs
 from detent.types.events import CallEnded, CallStarted, HookEnded, HookStarted
@@ -304,7 +305,6 @@ def test_plain_output_is_context_where_there_is_a_prompt(
         ({"hookSpecificOutput": 5}, "hookSpecificOutput that is no object"),
         ({"decision": 5}, "decision 5"),
         ({"continue": "no"}, "`continue`"),
-        ({"systemMessage": 5}, "systemMessage that is no text"),
     ],
 )
 def test_an_answer_that_cannot_be_understood_is_reported(
@@ -626,3 +626,36 @@ def test_nobody_is_called_when_nobody_is_asked(tmp_path: Path) -> None:
 
     assert asyncio.run(run(True)).shown
     assert not asyncio.run(run(False)).shown
+
+
+def test_a_hook_runs_where_the_session_began(tmp_path: Path) -> None:
+    """Not where the model has gone: a guard with a relative name would not be found there."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "guard").write_text("pwd >&2; exit 2")
+
+    async def told() -> HookAnswer:
+        hooked = Hooked(bench("done"), tmp_path, (pre("sh ./guard"),))
+        hooked.facts.cwd = lambda: str(tmp_path / "elsewhere")
+        try:
+            return await hooked.bench.kit.gate.tell(LS)
+        finally:
+            await hooked.aclose()
+
+    answer = asyncio.run(told())
+    assert (answer.decision, answer.reason) == ("deny", str(tmp_path))
+
+
+@pytest.mark.parametrize("careless", [{"beside": True}, {"seconds": 0.001}, {}])
+def test_a_careless_declaration_does_not_replace_a_strict_one(
+    careless: Any, tmp_path: Path
+) -> None:
+    """The same command twice: one of them counts for what goes wrong."""
+    entries = pre("exit 1", **careless), pre("exit 1", fail_closed=True)
+    assert tell(tmp_path, LS, *entries)[0].decision == "deny"
+
+
+@pytest.mark.parametrize("reason", [5, ["a"], {"why": "b"}, True])
+def test_a_denial_does_not_fail_by_how_it_gives_its_reason(reason: Any, tmp_path: Path) -> None:
+    answer, hooked = tell(tmp_path, LS, pre(saying({"decision": "block", "reason": reason})))
+    assert answer.decision == "deny" and answer.reason == encode(reason).decode()
+    assert hooked.told == []

@@ -554,3 +554,25 @@ def test_the_time_of_a_call_is_its_own() -> None:
     )
     b.run()
     assert [e.ms for e in b.of(CallEnded)] == [2_000, 3_000], "without waiting for the other"
+
+
+def test_what_a_hook_changed_is_looked_at_once_and_so_it_runs() -> None:
+    """A name may lead elsewhere when it is asked for again: what was judged must run."""
+    looked: list[Any] = []
+
+    class Looking(BenchTool):
+        def effects(self, args: Any, cwd: str) -> tuple[Effect, ...]:
+            looked.append(args["n"])
+            return READS
+
+    def changes(event: BeforeCall) -> HookAnswer:
+        return HookAnswer(arguments={"n": 2})
+
+    b = bench(
+        reply(call("echo", n=1)),
+        "ok",
+        tools=[Looking("echo", _echo)],
+        hooks=HookSet(before_call=(changes,)),
+    )
+    b.run()
+    assert text_of(outcome_of(b)) == "echo 2" and looked == [1, 2]

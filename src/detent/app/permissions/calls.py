@@ -5,8 +5,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from detent.gate.rules import READING
 from detent.loop.places import with_places
 from detent.ports import BadArguments, Proposal, Tool
+from detent.tools.paths import absolute
 from detent.tools.registry import Registry, canonical_name, catalogue
 from detent.types.codec import decode_any, decode_object, encode
 from detent.types.content import Call
@@ -89,7 +91,7 @@ class Proposer:
         """`effects` are those of a tool that is not ours. Raises NotTaken."""
         tool = self._tools.find(name)
         if tool is None:
-            own = effects or (Connects("*"),)
+            own = effects or _foreign(name, given, cwd)
         else:
             name = tool.spec.name
             own = _effects(tool, given, cwd)
@@ -100,6 +102,16 @@ class Proposer:
         }
         call = Call("", name, encode(given).decode())
         return Proposal(call, name, given, with_places(own, places), cwd, places)
+
+
+def _foreign(name: str, given: dict[str, Any], cwd: str) -> tuple[Effect, ...]:
+    """A tool that is not ours may do anything, unless its name says that it only reads."""
+    if name not in READING:
+        return (Connects("*"),)
+    place = next(
+        (given[key] for key in ("file_path", "path") if isinstance(given.get(key), str)), "."
+    )
+    return (Reads(absolute(place, cwd)),)
 
 
 def _effects(tool: Tool, given: dict[str, Any], cwd: str) -> tuple[Effect, ...]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from detent.app.permissions.calls import NotTaken, Proposer
 from detent.app.permissions.policies import decided
-from detent.app.permissions.staging import Stage, staged
+from detent.app.permissions.staging import staged
 from detent.app.settings.permissions import permissions_of
 from detent.app.settings.record import Settings, Source
 from detent.gate.terms import Policy, RuleSet, Workspace, parse_mode
@@ -69,8 +69,8 @@ def run_cases(data: bytes, name: str, home: str = "") -> list[Result]:
     if not lines:
         raise BadInput(f"{name}: there are no cases in it")
     proposer = Proposer()
-    with _folder(home) as root, staged(root) as folders:
-        return [_run(line, f"{name}:{number}", folders, proposer) for number, line in lines]
+    with _folder(home) as root, _at_home(root):
+        return [_run(line, f"{name}:{number}", root, proposer) for number, line in lines]
 
 
 @contextmanager
@@ -89,15 +89,28 @@ def _folder(home: str) -> Iterator[str]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _run(line: bytes, where: str, folders: Stage, proposer: Proposer) -> Result:
-    """Working folders stay for the next case; links are of one case only."""
-    case = _read(line, where, folders.home)
+@contextmanager
+def _at_home(home: str) -> Iterator[None]:
+    """Tools ask the environment what `~` is."""
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = home
     try:
-        folders.folder(case.cwd)
-        with staged(folders.home) as links:
+        yield
+    finally:
+        os.environ.pop("HOME")
+        if before is not None:
+            os.environ["HOME"] = before
+
+
+def _run(line: bytes, where: str, home: str, proposer: Proposer) -> Result:
+    """Folders and links are of one case only: the next may want a link where a folder was."""
+    case = _read(line, where, home)
+    try:
+        with staged(home) as stage:
+            stage.folder(case.cwd)
             for link, target in case.fs.symlinks.items():
-                links.link(os.path.join(case.cwd, link), target)
-            return _judge(case, folders.home, proposer)
+                stage.link(os.path.join(case.cwd, link), target)
+            return _judge(case, home, proposer)
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
 

@@ -17,7 +17,7 @@ def endpoints(
     values, name = source.values, source.path
     given, helper = table(values, "providers", name), text(values, "apiKeyHelper", name)
     if source.is_project and (given or helper):
-        note = f"{name}: its providers and apiKeyHelper are ignored; only you can set them"
+        note = _ignored(name, providers=given, apiKeyHelper=helper)
         return old.providers, old.models, old.key_helper, (note,)
     if not given:
         return old.providers, old.models, helper or old.key_helper, ()
@@ -54,7 +54,7 @@ def web(old: Settings, source: Source) -> tuple[dict[str, Any], tuple[str, ...],
     if not search and not fetch:
         return old.web_search, old.may_reach, ()
     if source.is_project:
-        note = f"{name}: its webSearch and webFetch are ignored; only you can set them"
+        note = _ignored(name, webSearch=search, webFetch=fetch)
         return old.web_search, old.may_reach, (note,)
     from detent.app.searching import checked_hosts, checked_search
 
@@ -70,6 +70,13 @@ def auto_mode(old: Settings, source: Source) -> tuple[str, tuple[str, ...], Noti
         return old.auto_model, old.auto_guidance, (note,)
     guidance = (*old.auto_guidance, *texts(given, "guidance", name))
     return text(given, "model", name) or old.auto_model, guidance, ()
+
+
+def _ignored(name: str, **given: Any) -> str:
+    """Names what is set of it."""
+    what = [key for key, value in given.items() if value]
+    verb, them = ("are", "them") if len(what) > 1 else ("is", "it")
+    return f"{name}: its {' and '.join(what)} {verb} ignored; only you can set {them}"
 
 
 def passed_variables(old: Settings, source: Source) -> tuple[str, ...]:

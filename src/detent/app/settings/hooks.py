@@ -4,7 +4,7 @@ Whatever is wrong is named with its file and place: a hook that is silently not 
 that is silently not there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from detent.gate.hooks.entry import HookEntry
@@ -14,6 +14,12 @@ from detent.types.errors import BadInput
 
 ELSEWHERE = ("http", "prompt", "agent", "mcp_tool")
 """Kinds that other programs know; they are named in a notice and not run."""
+REMARKS = frozenset({"$comment", "description"})
+OF_A_GROUP = frozenset({"matcher", "if", "hooks"}) | REMARKS
+OF_A_COMMAND = REMARKS | frozenset(
+    {"type", "command", "args", "if", "timeout", "failClosed", "fail_closed", "async",
+     "statusMessage"}
+)  # fmt: skip
 
 
 def declared_hooks(values: Mapping[str, Any], name: str) -> tuple[HookEntry, ...]:
@@ -40,17 +46,53 @@ def not_run(entries: tuple[HookEntry, ...]) -> list[str]:
     return notes
 
 
+def unread_keys(values: Mapping[str, Any], name: str) -> list[str]:
+    """A line for each key that says nothing, of hooks that can be read."""
+    return [
+        note
+        for event, groups in (values.get("hooks") or {}).items()
+        for number, group in enumerate(groups)
+        for note in _unread_in(group, f"{name}: hooks.{event}[{number}]")
+    ]
+
+
+def _unread_in(group: Mapping[str, Any], place: str) -> Iterator[str]:
+    yield from _unread(group, OF_A_GROUP, place)
+    for number, handler in enumerate(group["hooks"]):
+        if handler["type"] == "command":
+            yield from _unread(handler, OF_A_COMMAND, f"{place}.hooks[{number}]")
+
+
+def _unread(table: Mapping[str, Any], known: frozenset[str], place: str) -> Iterator[str]:
+    for key in table.keys() - known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(key, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield f"{place}: {key} is not known, and does nothing{hint}"
+
+
 def _group(event: str, group: Any, place: str, name: str) -> list[HookEntry]:
+    """Its `if` is that of all its hooks."""
     if not isinstance(group, dict):
         raise BadInput(f"{place} must be an object with a list of hooks")
+    rule = _rule(group, event, place)
     matcher = _text(group, "matcher", place)
     if fault := fault_in(matcher):
         raise BadInput(f"{place}: {fault}")
     handlers = _list(group.get("hooks"), f"{place}.hooks")
     return [
-        _entry(event, matcher, handler, f"{place}.hooks[{number}]", name)
+        _entry(event, matcher, _with_rule(handler, rule, place), f"{place}.hooks[{number}]", name)
         for number, handler in enumerate(handlers)
     ]
+
+
+def _with_rule(handler: Any, rule: str, place: str) -> Any:
+    if not rule or not isinstance(handler, dict):
+        return handler
+    if handler.get("if"):
+        raise BadInput(f"{place}: `if` stands both here and in one of its hooks; keep one")
+    return {**handler, "if": rule}
 
 
 def _entry(event: str, matcher: str, handler: Any, place: str, name: str) -> HookEntry:

@@ -7,8 +7,9 @@ from detent.app.settings.record import Source
 OURS = frozenset({
     "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper", "autoMode",
     "disableAllHooks", "effortLevel", "fallbackModel", "hooks", "idleTimeout", "lsp",
-    "maxThinkingTokens", "maxToolConcurrency", "maxTurns", "model", "passEnv", "permissions",
-    "profile", "promptCacheTtl", "providers", "reactiveCompact", "replayThinking",
+    "maxStopContinuations", "maxThinkingTokens", "maxToolConcurrency", "maxTurns", "model",
+    "passEnv", "permissions", "profile", "promptCacheTtl", "providers", "reactiveCompact",
+    "replayThinking",
     "requestTimeout", "retryDelays", "retryJitter", "retryLongestWait", "sandbox",
     "streamingToolExecution", "toolGateOrder", "toolSearch", "toolTimeouts", "trustedFolders",
     "webFetch", "webSearch",
@@ -34,6 +35,9 @@ THEIRS = frozenset({
 })  # fmt: skip
 """Read by other programs, or by us in a later version: no mistakes."""
 
+MOST_NAMED = 20
+"""To look for what may have been meant takes its time."""
+
 
 def unknown_keys(source: Source) -> Iterator[str]:
     """A line for each, with what may have been meant."""
@@ -42,7 +46,9 @@ def unknown_keys(source: Source) -> Iterator[str]:
         return
     from difflib import get_close_matches
 
-    for key in sorted(unknown):
+    for key in sorted(unknown)[:MOST_NAMED]:
         near = get_close_matches(key, OURS | THEIRS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         yield f"{source.path}: unknown setting {key}{hint}"
+    if len(unknown) > MOST_NAMED:
+        yield f"{source.path}: {len(unknown) - MOST_NAMED:,} more settings are unknown"

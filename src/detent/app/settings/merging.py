@@ -76,7 +76,8 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
     auto_model, auto_guidance, of_auto = auto_mode(old, source)
     mode, of_mode = _without_bypass(permissions.mode or old.mode, no=permissions.no_bypass)
     sandbox, of_sandbox = _sandbox(old, source, is_trusted=is_trusted)
-    rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox)
+    hooks, of_hooks = _hooks(source)
+    rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox, *of_hooks)
     notes = (*permissions.notices, *of_mode, *of_model, *rest)
     return replace(
         old,
@@ -89,7 +90,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         deny=(*old.deny, *permissions.deny),
         directories=(*old.directories, *permissions.directories),
         trusted_folders=trusted_folders(old, source),
-        hooks=(*old.hooks, *_hooks(source)),
+        hooks=(*old.hooks, *hooks),
         sandbox=sandbox,
         auto_model=auto_model,
         auto_guidance=auto_guidance,
@@ -98,6 +99,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         retry_delays=delays(values, "retryDelays", name, old.retry_delays),
         retry_longest_wait=number(values, "retryLongestWait", name, old.retry_longest_wait),
         max_turns=whole(values, "maxTurns", name, old.max_turns),
+        stop_continuations=whole(values, "maxStopContinuations", name, old.stop_continuations),
         early_calls=switch(values, "streamingToolExecution", name, old.early_calls),
         reactive_compact=switch(values, "reactiveCompact", name, old.reactive_compact),
         max_tool_concurrency=whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
@@ -135,12 +137,13 @@ def _without_bypass(mode: str, *, no: bool) -> tuple[str, tuple[str, ...]]:
     return "", ("mode bypassPermissions is ignored: disableBypassPermissionsMode is set",)
 
 
-def _hooks(source: Source) -> "tuple[HookEntry, ...]":
+def _hooks(source: Source) -> "tuple[tuple[HookEntry, ...], list[str]]":
     if not source.values.get("hooks"):
-        return ()
-    from detent.app.settings.hooks import declared_hooks
+        return (), []
+    from detent.app.settings.hooks import declared_hooks, unread_keys
 
-    return declared_hooks(source.values, source.path)
+    hooks = declared_hooks(source.values, source.path)
+    return hooks, unread_keys(source.values, source.path)
 
 
 def _sandbox(

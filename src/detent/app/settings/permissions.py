@@ -35,7 +35,8 @@ def permissions_of(source: Source, old: Settings) -> Permissions:
     lines = _line_finder(source)
     lists = {key: _rules(given, key, source, lines, notices) for key in ("allow", "ask", "deny")}
     for key, rules in lists.items():
-        hints += _remarks(rules, key)
+        # A restriction that meets no call is a guard that is not there.
+        (hints if key == "allow" else notices).extend(_remarks(rules, key))
     if old.managed_rules_only and source.name != "managed" and lists["allow"]:
         notices.append(f"{source.path}: its allow rules are ignored; managed settings say so")
         lists["allow"] = ()
@@ -132,4 +133,5 @@ def _remarks(rules: tuple[Rule, ...], key: str) -> Iterator[str]:
         remarks = unheard([rule.text], ())
         if key == "allow" and (why := is_ignored_in_allow(rule)):
             remarks.append(f"the rule {rule.text} has no effect: {why}")
-        yield from (f"{rule.origin.path}:{rule.origin.line}: {remark}" for remark in remarks)
+        where = f"{rule.origin.path}:{rule.origin.line}" if rule.origin.line else rule.origin.path
+        yield from (f"{where}: {remark}" for remark in remarks)

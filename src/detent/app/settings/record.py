@@ -57,6 +57,8 @@ class Settings(Struct, frozen=True):
     retry_delays: tuple[float, ...] | None = None
     retry_longest_wait: float | None = None
     max_turns: int | None = None
+    stop_continuations: int | None = None
+    """How often stop hooks may make one turn go on."""
     early_calls: bool = True
     reactive_compact: bool = True
     max_tool_concurrency: int | None = None

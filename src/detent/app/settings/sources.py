@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from detent.app.places import detent_home, user_home
+from detent.app.places import detent_home, is_account_home, user_home
 from detent.app.settings.record import Settings, Source
 from detent.app.surroundings import repository_root
 from detent.types.codec import decode_object
@@ -38,26 +38,39 @@ class Where(Struct, frozen=True):
 
 def where_of(cwd: str, environ: Mapping[str, str], managed: Sequence[str] = MANAGED) -> Where:
     """A variable that moves a user's folder into the project makes it the project's: its files
-    may have come with it. Where the user's home lies in there, that is how things are."""
+    may have come with it."""
     user, home = user_home(environ), detent_home(environ)
     claude = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(user, ".claude")
-    root = repository_root(cwd) or cwd
+    repository = repository_root(cwd)
+    root = repository or cwd
+    is_home_ours = _is_home_ours(user, root, is_repository=repository is not None)
     return Where(
         cwd,
         root,
         home,
         claude,
         tuple(managed),
-        is_ours=not environ.get("DETENT_HOME") or _is_apart(home, root, user),
-        is_theirs_ours=not environ.get("CLAUDE_CONFIG_DIR") or _is_apart(claude, root, user),
+        is_ours=_is_own(home, root, environ.get("DETENT_HOME"), is_home_ours),
+        is_theirs_ours=_is_own(claude, root, environ.get("CLAUDE_CONFIG_DIR"), is_home_ours),
     )
 
 
-def _is_apart(folder: str, root: str, user: str) -> bool:
-    real, inside = os.path.realpath(folder), root.rstrip("/") + "/"
-    if f"{os.path.realpath(user)}/".startswith(inside):
+def _is_home_ours(user: str, root: str, *, is_repository: bool) -> bool | None:
+    """None where it lies elsewhere. Some people keep their home in git; jobs that build what others
+    wrote move it there by a variable."""
+    if not _lies_in(user, root):
+        return None
+    return not is_repository or is_account_home(user)
+
+
+def _is_own(folder: str, root: str, moved_by: str | None, is_home_ours: bool | None) -> bool:
+    if not _lies_in(folder, root):
         return True
-    return not f"{real}/".startswith(inside)
+    return not moved_by if is_home_ours is None else is_home_ours
+
+
+def _lies_in(folder: str, root: str) -> bool:
+    return f"{os.path.realpath(folder)}/".startswith(root.rstrip("/") + "/")
 
 
 class Place(Struct, frozen=True):
@@ -138,9 +151,8 @@ def _from_flag(path: str) -> Source:
 def _is_twin(source: Source, sources: Sequence[Source]) -> bool:
     """In the user's home folder the user's file is the project's, too: it is the user's."""
     real = os.path.realpath(source.path)
-    return source.is_project and any(
-        os.path.realpath(other.path) == real for other in sources if not other.is_project
-    )
+    is_users = (os.path.realpath(other.path) == real for other in sources if other.name == "user")
+    return source.is_project and source.name != "user" and any(is_users)
 
 
 def merge(sources: Sequence[Source], *, trusted: bool) -> Settings:
@@ -155,8 +167,7 @@ def merge(sources: Sequence[Source], *, trusted: bool) -> Settings:
 def _source(place: Place) -> Source | None:
     try:
         data, facts = read_file(place.path)
-        folder = os.path.dirname(place.path)
-        doubt = "" if place.is_project else doubt_about(facts, folder)
+        doubt = "" if place.is_project else doubt_about(facts, place.path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -186,16 +197,31 @@ def read_file(path: str) -> tuple[bytes, os.stat_result]:
         return file.read(MOST_BYTES), facts
 
 
-def doubt_about(facts: os.stat_result, folder: str) -> str:
+def doubt_about(facts: os.stat_result, path: str) -> str:
     """Why somebody else may have written a file, or put another in its place."""
-    beside = os.stat(folder or ".")
-    for what, found in (("", facts), ("lies in a folder that ", beside)):
+    above = [folder for way in {path, os.path.realpath(path)} for folder in _folders_above(way)]
+    for what, found in (("", facts), ("lies in a folder that ", os.stat(above[0]))):
         if found.st_uid not in (0, os.getuid()):
             return f"{what}belongs to another user"
-        is_shared = found.st_gid not in (0, os.getgid()) and found.st_mode & stat.S_IWGRP
-        if is_shared or found.st_mode & stat.S_IWOTH:
-            return f"{what}can be written by other users"
+    if _is_shared(facts):
+        return "can be written by other users"
+    for folder in above:
+        if _is_shared(found := os.stat(folder)) and not found.st_mode & stat.S_ISVTX:
+            return f"lies below {folder}, which can be written by other users"
     return ""
+
+
+def _folders_above(path: str) -> list[str]:
+    """The nearest first."""
+    found = [os.path.dirname(os.path.abspath(path))]
+    while (above := os.path.dirname(found[-1])) != found[-1]:
+        found.append(above)
+    return found
+
+
+def _is_shared(facts: os.stat_result) -> bool:
+    by_group = facts.st_gid not in (0, os.getgid()) and facts.st_mode & stat.S_IWGRP
+    return bool(by_group or facts.st_mode & stat.S_IWOTH)
 
 
 def _in_our_spelling(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import msgspec
 
 from detent.app.locked_file import update_file
-from detent.app.settings.sources import Where, main_checkout
+from detent.app.settings.anchoring import Scope, anchored
+from detent.app.settings.sources import Where, main_checkout, read_file
 from detent.app.trust.deciding import is_named
 from detent.app.trust.parts import digests
 from detent.app.trust.store import Damaged, agree, agreed
 from detent.types.codec import decode_object, encode
 from detent.types.errors import BadInput
 
-Scope = Literal["local", "project", "user"]
 List = Literal["allow", "ask", "deny"]
 LOCAL = ".detent/settings.local.json"
 
@@ -30,16 +30,18 @@ class RuleStore:
     def __init__(self, where: Where, trusted_folders: tuple[str, ...], user: str) -> None:
         self._where = where
         self._root = os.path.realpath(where.root)
+        self._user = user
         self._is_named = is_named(where, trusted_folders, user)
 
-    def store(self, kind: List, rule: str, scope: Scope) -> str:
-        """The file that holds it now. Raises NotStored."""
+    def store(self, kind: List, rule: str, scope: Scope) -> tuple[str, str]:
+        """The rule as it is kept, and the file that holds it now. Raises NotStored."""
         path = self._path(scope)
         try:
+            kept = anchored(rule, scope, self._where.cwd, self._user)
             if not self._where.is_ours:
-                raise NotStored("DETENT_HOME lies in the project, where nothing is trusted")
+                raise NotStored(f"{self._where.home} lies in the project, so it is not believed")
             is_new = not os.path.lexists(path)
-            self._write(path, kind, rule, scope)
+            self._write(path, kind, kept, scope)
             if scope == "local" and is_new:
                 _leave_out_of_git(os.path.dirname(os.path.dirname(path)))
         except NotStored as error:
@@ -47,7 +49,7 @@ class RuleStore:
         except (OSError, BadInput, Damaged, ValueError) as error:
             why = error.strerror or error if isinstance(error, OSError) else error
             raise NotStored(f"the rule {rule} holds for this session only: {path}: {why}") from None
-        return path
+        return kept, path
 
     def _path(self, scope: Scope) -> str:
         if scope == "user":
@@ -57,27 +59,25 @@ class RuleStore:
         return os.path.join(main_checkout(self._where.root), LOCAL)
 
     def _write(self, path: str, kind: List, rule: str, scope: Scope) -> None:
-        """The file first: a record without it would be of no use, and the other way round the
-        rule only has to be agreed to again."""
+        """What is agreed to is recorded while nobody else can write the file: another run that
+        stores a rule would find one that nobody has agreed to."""
         if scope == "user":
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             update_file(path, lambda old: _text(_added(old, path, kind, rule)), mode=0o600)
             return
         _refuse_links(path)
-        now: dict[str, str] = {}
 
         def change(old: bytes) -> bytes:
             before = digests(decode_object(old, path)) if old.strip() else {}
             if before and not self._is_agreed(path, before):
                 raise NotStored(f"you have not trusted what else {path} says (detent trust)")
             values = _added(old, path, kind, rule)
-            now.update(digests(values))
+            files = {os.path.realpath(path): digests(values)}
+            agree(self._where.home, self._root, files, trusted=False)
             return _text(values)
 
         os.makedirs(os.path.dirname(path), exist_ok=True)
         update_file(path, change, mode=0o600 if scope == "local" else 0o644)
-        files = {os.path.realpath(path): now}
-        agree(self._where.home, self._root, files, trusted=False)
 
     def _is_agreed(self, path: str, before: dict[str, str]) -> bool:
         known = agreed(self._where.home, self._root).files.get(os.path.realpath(path))
@@ -128,10 +128,10 @@ def _leave_out_of_git(checkout: str) -> None:
 
 
 def _is_listed(path: str) -> bool:
+    """What lies there came with the project: it may be a pipe, or have no end."""
     try:
-        with open(path, "rb") as file:
-            return _lists(file.read())
-    except OSError:
+        return _lists(read_file(path)[0])
+    except (OSError, BadInput):
         return False
 
 

@@ -1,44 +1,51 @@
 """What a file may say that lies in a project nobody has trusted: it may restrict, and no more."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
+from detent.app.settings.known import OURS
 from detent.app.settings.record import Settings, Source
 
-FOR_THE_USER = (
-    "idleTimeout",
-    "requestTimeout",
-    "retryDelays",
-    "retryLongestWait",
-    "retryJitter",
-    "maxToolConcurrency",
-    "toolTimeouts",
-    "toolGateOrder",
-    "model",
-    "fallbackModel",
-    "effortLevel",
-    "maxThinkingTokens",
+NEVER = frozenset(
+    {"providers", "apiKeyHelper", "lsp", "webSearch", "webFetch", "passEnv", "trustedFolders",
+     "disableAllHooks", "autoMode"}
+)  # fmt: skip
+"""No project sets them, trusted or not: whoever reads them says so."""
+RESTRICTING = ("deny", "ask")
+"""Of the permissions: these count without any trust."""
+ELSEWHERE = (
+    "env",
+    *(f"permissions.{key}" for key in ("allow", "additionalDirectories", "defaultMode")),
 )
-"""Settings by which a project could make the user wait or pay, or decide who reads along."""
-RUNS_OR_REDIRECTS = ("hooks", "env")
-WIDENS = ("allow", "additionalDirectories", "defaultMode")
-"""Of its permissions."""
+"""What would do more than restrict and is no key of ours at the top."""
+KEPT = NEVER | {"permissions", "sandbox", "maxTurns"}
+"""Of these something may count. Nothing else does, a key of a later version included."""
 
 
 def as_a_stranger(source: Source, old: Settings) -> tuple[Source, tuple[str, ...]]:
     """The source without what takes trust, and the line that says so."""
-    values = dict(source.values)
-    keys = (*FOR_THE_USER, *RUNS_OR_REDIRECTS)
-    dropped = [key for key in keys if values.pop(key, None) not in (None, {}, [])]
-    permissions = values.get("permissions")
-    if isinstance(permissions, dict):
-        wide = [key for key in WIDENS if permissions.get(key)]
-        values["permissions"] = {k: v for k, v in permissions.items() if k not in WIDENS}
-        dropped += [f"permissions.{key}" for key in wide]
+    values = {key: value for key, value in source.values.items() if key in KEPT}
+    lost = {**source.values, **_widening(values)}
     turns = values.get("maxTurns")
-    if old.max_turns and isinstance(turns, int) and turns > old.max_turns:
-        dropped.append("maxTurns")
-        del values["maxTurns"]
+    if old.max_turns and isinstance(turns, int | float) and not 1 <= turns <= old.max_turns:
+        del values["maxTurns"]  # none is no limit at all
+    dropped = [key for key in lost if key not in values and _asks(key, lost[key])]
     return replace(source, values=values), _note(source, dropped)
+
+
+def _widening(values: dict[str, Any]) -> dict[str, Any]:
+    """What the permissions say beside what restricts; it is taken out of them."""
+    permissions = values.get("permissions")
+    if not isinstance(permissions, dict):
+        return {}
+    values["permissions"] = {k: v for k, v in permissions.items() if k in RESTRICTING}
+    return {f"permissions.{k}": v for k, v in permissions.items() if k not in RESTRICTING}
+
+
+def _asks(key: str, value: Any) -> bool:
+    """Whether it would have done anything."""
+    return (key in OURS or key in ELSEWHERE) and value not in (None, {}, [], "")
 
 
 def _note(source: Source, dropped: list[str]) -> tuple[str, ...]:

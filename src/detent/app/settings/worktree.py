@@ -10,7 +10,7 @@ MOST_BYTES = 4096
 
 def checkout_of(root: str) -> str:
     """Empty when `root` is not a worktree that its repository knows."""
-    named = _line(os.path.join(root, ".git"))
+    named = small_text(os.path.join(root, ".git"))
     if not named.startswith("gitdir:"):
         return ""
     entry = os.path.realpath(os.path.join(root, named.removeprefix("gitdir:").strip()))
@@ -18,13 +18,14 @@ def checkout_of(root: str) -> str:
     repository, kind = os.path.split(worktrees)
     if kind != "worktrees" or os.path.basename(repository) != ".git":
         return ""  # a submodule, or a repository without a checkout
-    known_as = os.path.join(entry, _line(os.path.join(entry, "gitdir")))
+    known_as = os.path.join(entry, small_text(os.path.join(entry, "gitdir")))
     if os.path.realpath(known_as) != os.path.realpath(os.path.join(root, ".git")):
         return ""
     return os.path.dirname(repository)
 
 
-def _line(path: str) -> str:
+def small_text(path: str) -> str:
+    """What a small file says; empty when it is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

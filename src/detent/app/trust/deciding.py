@@ -29,7 +29,7 @@ def is_trusted_folder(where: Where, named: Sequence[str], user: str) -> bool:
 def is_named(where: Where, named: Sequence[str], user: str) -> bool:
     """Whether `trustedFolders` of the user's own settings hold the project: it or one above."""
     for folder in named:
-        full = os.path.join(user, folder[2:]) if folder.startswith("~/") else folder
+        full = os.path.join(user, folder[2:]) if f"{folder}/".startswith("~/") else folder
         if os.path.isabs(full):
             above = os.path.realpath(full).rstrip("/") + "/"
             if f"{os.path.realpath(where.root)}/".startswith(above):

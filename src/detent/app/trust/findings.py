@@ -10,16 +10,11 @@ from typing import Any
 from msgspec import Struct
 
 from detent.app.settings.sources import Where, load_sources, read_file, where_of
+from detent.app.settings.strangers import NEVER
 from detent.app.trust.parts import digests, relevant
 from detent.app.trust.store import agree
 from detent.types.codec import decode_object, encode
 from detent.types.errors import BadInput
-
-NEVER = frozenset(
-    {"providers", "apiKeyHelper", "lsp", "webSearch", "webFetch", "passEnv", "trustedFolders",
-     "disableAllHooks", "autoMode"}
-)  # fmt: skip
-"""No project sets them, trusted or not."""
 
 PLAIN_HOOK = {"type", "command", "timeout", "statusMessage"}
 
@@ -62,7 +57,8 @@ def what_would_run(folder: str, environ: Mapping[str, str]) -> WouldRun:
 def trust(shown: WouldRun) -> None:
     """Exactly what was shown, whatever the files say by now. Raises OSError and Damaged."""
     if not shown.where.is_ours:
-        raise BadInput("DETENT_HOME lies in the project itself; what it trusts would not count")
+        home = shown.where.home
+        raise BadInput(f"{home} lies in the project itself; what it trusts would not count")
     files = {os.path.realpath(file.path): file.digests for file in shown.files}
     agree(shown.where.home, shown.root, files, trusted=True)
 

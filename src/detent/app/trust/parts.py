@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-RESTRICTING = ("deny", "ask")
-"""Of the permissions: these count without any trust."""
+from detent.app.settings.strangers import RESTRICTING
+
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 

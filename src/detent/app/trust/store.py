@@ -15,8 +15,9 @@ from typing import Any
 from msgspec import Struct
 
 from detent.app.locked_file import update_file
-from detent.app.settings.sources import doubt_about
+from detent.app.settings.sources import doubt_about, read_file
 from detent.types.codec import decode_any, encode
+from detent.types.errors import BadInput
 
 VERSION = 1
 Table = dict[str, Any]
@@ -88,7 +89,7 @@ def forget(home: str, root: str) -> bool:
 
 def _update(home: str, change: Callable[[Table], Any]) -> None:
     def changed(old: bytes) -> bytes:
-        table = _decoded(old)
+        table = _decoded(old, path_of(home))
         change(table)
         return encode({**table, "version": VERSION})
 
@@ -98,27 +99,29 @@ def _update(home: str, change: Callable[[Table], Any]) -> None:
 
 def _read(path: str) -> Table:
     try:
-        with open(path, "rb") as file:
-            if doubt := doubt_about(os.fstat(file.fileno()), os.path.dirname(path)):
-                raise Damaged(f"{path} {doubt}")
-            return _decoded(file.read())
-    except FileNotFoundError:
+        data, facts = read_file(path)
+    except (FileNotFoundError, NotADirectoryError):
         return {}
+    except BadInput as error:
+        raise Damaged(str(error)) from None
     except OSError as error:
         raise Damaged(f"{path}: cannot be read: {error.strerror}") from None
+    if doubt := doubt_about(facts, path):
+        raise Damaged(f"{path} {doubt}")
+    return _decoded(data, path)
 
 
-def _decoded(data: bytes) -> Table:
+def _decoded(data: bytes, path: str) -> Table:
     if not data.strip():
         return {}
     try:
         table = decode_any(data)
     except (ValueError, RecursionError):
-        raise Damaged("trust.json is damaged") from None
+        raise Damaged(f"{path} is damaged; remove it to begin anew") from None
     if not isinstance(table, dict) or not isinstance(table.get("folders", {}), dict):
-        raise Damaged("trust.json is damaged")
+        raise Damaged(f"{path} is damaged; remove it to begin anew")
     if table.get("version", VERSION) != VERSION:
-        raise Damaged("trust.json is of another version")
+        raise Damaged(f"{path} is of another version")
     return table
 
 

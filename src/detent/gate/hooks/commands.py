@@ -71,7 +71,7 @@ class Commands:
         chosen: dict[Any, HookEntry] = {}
         for entry in self._entries:
             if self._is_for(entry, event):
-                chosen.setdefault((entry.command, entry.args), entry)
+                chosen.setdefault(entry.what_runs, entry)
         given = encode({**self._around.facts.common(event.name), **event.fields()})
         for entry in chosen.values():
             if entry.beside:
@@ -97,8 +97,10 @@ class Commands:
             around.report(answer.message)
         if not trouble:
             return answer
-        around.report(f"the {event.name} hook {entry.name!r} {trouble}")
-        if entry.fail_closed and KINDS[event.name].decides:
+        denies = entry.fail_closed and not entry.beside and KINDS[event.name].decides
+        end = "; so it denies" if denies else "; it decided nothing" if ran.exit_code is None else ""
+        around.report(f"the {event.name} hook {entry.name!r} {trouble}{end}")
+        if denies:
             reason = (
                 f"The hook {entry.name!r} {trouble}. It is set to deny whatever it cannot check."
             )
@@ -115,7 +117,7 @@ class Commands:
         try:
             ended = await host.run(
                 argv,
-                cwd=facts.cwd(),
+                cwd=facts.project,  # not where the model has gone: a guard must be found again
                 timeout=seconds,
                 output=stdout.add,
                 errors=stderr.add,
@@ -125,7 +127,7 @@ class Commands:
         except OSError as error:
             return Ran(trouble=f"could not be started: {error.strerror or error}")
         if ended.timed_out:
-            trouble = f"timed out after {seconds:g} s; it decided nothing"
+            trouble = f"timed out after {seconds:g} s"
             return Ran(None, stdout.text, stderr.text, trouble)
         return Ran(ended.exit_code, stdout.text, stderr.text)
 

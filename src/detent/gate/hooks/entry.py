@@ -25,5 +25,11 @@ class HookEntry(Struct, frozen=True):
     """The file."""
 
     @property
+    def what_runs(self) -> tuple[object, ...]:
+        """Two that agree in this run once. How long it may take and what a fault means count: a
+        careless declaration must not take the place of a strict one."""
+        return (self.command, self.args, self.seconds, self.fail_closed, self.beside)
+
+    @property
     def name(self) -> str:
         return self.label or " ".join((self.command, *(self.args or ())))

@@ -23,20 +23,20 @@ SPEAKING = words("echo true false sleep whoami uname pwd basename dirname tr")
 
 FILE_READERS: dict[str, Known] = {
     "ls": known(
-        "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxX",
+        "1aAbBcCdfFgGhiIklLmnNopqQrRsStuUvxX",
         "all almost-all human-readable color group-directories-first reverse recursive sort time "
         "size inode full-time time-style file-type classify directory numeric-uid-gid",
     ),
     "cat": known("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
     "head": known("cnqvz", "lines bytes quiet silent verbose"),
-    "tail": known("cnqvz", "lines bytes quiet silent verbose"),
+    "tail": known("cnqvz+", "lines bytes quiet silent verbose"),
     "grep": known(
-        "abceEFGhHiIlLmnoPqrsTvwxyZzABC",
+        "abceEFGhHiIlLmnoPqrRsTvwxyZzABC",
         "after-context before-context context color colour count extended-regexp fixed-strings "
         "basic-regexp perl-regexp ignore-case include exclude exclude-dir files-with-matches "
         "files-without-match invert-match line-number line-regexp max-count no-filename "
         "no-messages null only-matching quiet silent recursive regexp text with-filename "
-        "word-regexp byte-offset",
+        "word-regexp byte-offset dereference-recursive",
     ),
     "rg": known(
         "abceFgiIlmnNopPqrsStTuUvwxABCHM0",
@@ -51,10 +51,10 @@ FILE_READERS: dict[str, Known] = {
     "wc": known("clLmw", "lines words bytes chars max-line-length"),
     "which": known("a", "all"),
     "diff": known(
-        "abBcdeEiNnpqsTuUwWyZ",
+        "abBcdeEiNnpqrsTuUwWyZ",
         "unified context brief ignore-all-space ignore-space-change ignore-blank-lines "
         "ignore-case side-by-side color width minimal report-identical-files new-file text "
-        "suppress-common-lines strip-trailing-cr",
+        "suppress-common-lines strip-trailing-cr recursive",
     ),
     "stat": known("cfLt", "format printf file-system dereference terse"),
     "du": known(
@@ -66,7 +66,7 @@ FILE_READERS: dict[str, Known] = {
         "bcdfsnz,;:|.- /\t", "delimiter fields characters bytes output-delimiter complement"
     ),
     "sort": known(
-        "bcCdfghikmMnrRstuVz,.:;| \t",
+        "bcCdfghikmMnrRstuVz,.:;|/ \t",
         "key field-separator numeric-sort reverse unique ignore-case human-numeric-sort "
         "version-sort general-numeric-sort month-sort stable check zero-terminated",
     ),

@@ -1,6 +1,6 @@
 """Commands that change nothing, if every word of them is known to be harmless.
 
-`is_read_only(simple, inside, is_folder)` looks at the words of one proven command; assignments
+`is_read_only(simple, inside, leads_out)` looks at the words of one proven command; assignments
 and redirections are for the caller. An unknown flag makes a command an ordinary one: programs
 grow flags that write or run things (`sort -o`, `rg --pre`, `find -exec`), and long ones may be
 abbreviated. What the shell fills in counts only where it cannot be a flag or a file.
@@ -30,17 +30,21 @@ _OF_FILES = words("-e -f -d -r -w -x -s -L -h -b -c -p -S -nt -ot -ef")
 _OF_TEXT = words("-n -z -eq -ne -lt -le -gt -ge -a -o = == != ! ( )")
 """Not `-v` and `-R`: they evaluate a subscript, and with it a command, in their argument."""
 
+_FOLLOWING = {"diff": "", "grep": "-[^-]*R|--dereference-rec"}
+"""Which flags make them follow links; diff always does where it compares folders."""
+
 _GIT = words("status log diff show rev-parse ls-files blame describe")
-_STORES_NUMBER = r"%[^a-zA-Z%]*[hlLjzt]*n"
+_STORES_NUMBER = r"%[^a-zA-Z%\\]*[hlLjzt]*n"
 """printf's `%n` sets a variable, `PATH` for example."""
 
-_LINES = r"(?:[0-9]+|\$|/(?:[^/\\\[\n]|\\[^\n]|\[[^]/\\\n]*\])+/I?)"
-_PRINTS = rf"\s*(?:{_LINES}(?:,\+?{_LINES})?)?\s*[p=]\s*"
+_LINES = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\[\n]|\\[^\n]|\[[^]/\\\n]*\])+/I?)"
+_PRINTS = rf"\s*(?:{_LINES}(?:,\+?{_LINES})?)?\s*!?\s*(?:[p=]|q[0-9]*)\s*"
 _SED_FLAGS = r"-[nErsuz]*e?|--quiet|--silent|--expression|--regexp-extended"
 
 
-def is_read_only(simple: Simple, inside: PathCheck, is_folder: PathCheck) -> bool:
-    """`inside` says whether a path may be read without a question."""
+def is_read_only(simple: Simple, inside: PathCheck, leads_out: PathCheck) -> bool:
+    """`inside` says whether a path may be read without a question, `leads_out` whether links below
+    a folder may lead to where that is not so."""
     if not simple.words or not simple.words[0].is_literal:
         return False
     name, given = simple.words[0].text, simple.words[1:]
@@ -67,7 +71,7 @@ def is_read_only(simple: Simple, inside: PathCheck, is_folder: PathCheck) -> boo
         case "cd":
             return _cd(texts, inside)
         case _ if name in FILE_READERS:
-            return _reads(name, texts, inside, is_folder)
+            return _reads(name, texts, inside, leads_out)
     return False
 
 
@@ -89,7 +93,7 @@ def _globs_inside(word: Word, inside: PathCheck) -> bool:
 def _printf(given: Sequence[Word]) -> bool:
     if not given or not given[0].is_literal or given[0].text.startswith("-"):
         return False
-    return not any(re.search(_STORES_NUMBER, word.text) for word in given)
+    return not any(re.search(_STORES_NUMBER, word.text.replace("%%", "")) for word in given)
 
 
 def _test(given: Sequence[Word], inside: PathCheck) -> bool:
@@ -109,17 +113,18 @@ def _test(given: Sequence[Word], inside: PathCheck) -> bool:
     return True
 
 
-def _reads(name: str, texts: list[str], inside: PathCheck, is_folder: PathCheck) -> bool:
-    searches = name in ("grep", "rg")
-    if searches:
+def _reads(name: str, texts: list[str], inside: PathCheck, leads_out: PathCheck) -> bool:
+    if name == "rg":
+        texts = [text for text in texts if not re.fullmatch("-[tT][a-z]+", text)]  # a kind of file
+    if name in ("grep", "rg"):
         texts = _without_patterns(texts)
     operands = _operands(texts, FILE_READERS[name])
     if operands is None or not all(map(inside, operands)):
         return False
     if name == "uniq":
         return len(operands) <= 1  # the second name is written
-    # Of two folders diff reads every file, also through links that lead elsewhere.
-    return name != "diff" or not any(map(is_folder, operands))
+    follows = name in _FOLLOWING and any(re.match(_FOLLOWING[name], text) for text in texts)
+    return not (follows and any(map(leads_out, operands or ["."])))
 
 
 def _without_patterns(texts: list[str]) -> list[str]:
@@ -176,7 +181,10 @@ def _git(texts: list[str], inside: PathCheck) -> bool:
     if command == "branch":
         return _lists_branches(given)
     # `-S…`, `-G…` and `-L…` carry what is looked for.
-    flags = [word for word in given if not re.match(r"-[SGL].", word)]
+    harmless = r"-[SGL].|-u(?:no|normal)" if command == "status" else r"-[SGL]."
+    flags = [word for word in given if not re.match(harmless, word)]
+    if command == "ls-files":
+        flags = [flag for flag in flags if flag != "-o"]  # those that git does not know
     operands = _operands(flags, GIT) if command in _GIT else None
     return operands is not None and all(
         inside(part) for word in operands for part in (word, word.rpartition(":")[2])

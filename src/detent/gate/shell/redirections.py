@@ -117,12 +117,14 @@ class RedirectionReader(WordReader):
 
     def _run_body(self, body: str) -> None:
         """What an unquoted here-document runs; its variables are data."""
-        if "`" in body or "\\\n" in body:
+        if "\\\n" in body:
             raise Unproven
         inner = type(self)(body, self.depth + 1)
         while inner.at < len(body):
             if inner.ahead() == "\\":
                 inner.at += 2
+            elif inner.ahead() == "`":
+                raise Unproven
             elif inner.ahead() == "$" and body[inner.at + 1 : inner.at + 2] not in ("@", "*"):
                 inner.expansion()
             else:

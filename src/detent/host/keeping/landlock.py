@@ -34,8 +34,9 @@ SINCE = {REFER: 2, TRUNCATE: 3}
 NETWORK_SINCE, SCOPES_SINCE = 4, 6
 
 DEVICE_FOLDER = "/dev"
-OPEN_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
-"""Not the disks: root could read them without any privilege."""
+OPEN_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "shm")
+"""Not the disks: root could read them without any privilege. Nor terminals: those that a command
+makes cannot be told from the one that the user types into."""
 
 
 def version() -> int:

@@ -49,7 +49,7 @@ FORBIDDEN = {
 }  # fmt: skip
 LOOKED_INTO = {
     "clone": (56, 220), "clone3": (435, 435), "ioctl": (16, 29), "socket": (41, 198),
-    "sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269),
+    "sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269), "prlimit64": (302, 261),
 }  # fmt: skip
 FLAGS_OF_SEND = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 
@@ -89,6 +89,8 @@ def program(machine: str, families: "Collection[int]", *, only_tcp: bool) -> Pro
         "clone3": [_refuse(ENOSYS)],
         "ioctl": [_argument(1), *_none_of(FAKE_INPUT), _return(ALLOW)],
         "socket": _socket(families, only_tcp=only_tcp),
+        # Of oneself only: one can end a process by what is left to it.
+        "prlimit64": [_argument(0), (EQUAL, 1, 0, 0), _refuse(EPERM), _return(ALLOW)],
     }
     if only_tcp:
         for name, at in FLAGS_OF_SEND.items():

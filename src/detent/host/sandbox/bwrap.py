@@ -70,7 +70,7 @@ def _mounts(places: Places, temporary: str, own: tuple[str, ...]) -> Iterator[Mo
         else:  # a device that cannot be opened there
             yield _mount(path, HIDE, "--ro-bind", os.devnull, path)
     for path in places.writable:
-        if path != "/":
+        if path != "/" and not _is_covered(path, places.writable, masks):
             yield _mount(path, WRITE, "--bind", path, path)
     for path in places.pinned:
         if not _is_below_any(path, places.hidden):
@@ -82,6 +82,16 @@ def _mounts(places: Places, temporary: str, own: tuple[str, ...]) -> Iterator[Mo
         is_masked = _is_below_any(path, masks)
         if is_masked and os.path.exists(path) and not _is_below_any(path, places.writable):
             yield _mount(path, WRITE, "--ro-bind", path, path)
+
+
+def _is_covered(path: str, writable: Iterable[str], masks: Iterable[str]) -> bool:
+    """By a folder around it, with nothing between that hides it. What a command could have put at
+    a name is not to be mounted."""
+    around = [place for place in writable if place != path and is_below(path, place)]
+    return any(
+        not any(mask != place and is_below(path, mask) and is_below(mask, place) for mask in masks)
+        for place in around
+    )
 
 
 def _is_below_any(path: str, folders: Iterable[str]) -> bool:

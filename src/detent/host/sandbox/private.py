@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import shutil
+import stat
 from contextlib import suppress
 from tempfile import gettempdir, mkdtemp
 
@@ -81,7 +82,8 @@ def _sweep() -> None:
 
 
 def _remove_left(folder: str) -> None:
-    if os.lstat(folder).st_uid != os.getuid():
+    found = os.lstat(folder)
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
         return
     lock = _locked(os.path.join(folder, LOCK))
     try:

@@ -45,9 +45,7 @@ class Trial:
     def __init__(self, backend: Backend, folder: str) -> None:
         self._backend: Backend = backend
         self._stack = ExitStack()
-        if folder:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._ground = os.path.realpath(mkdtemp(prefix="probe-", dir=folder or None))
+        self._ground = os.path.realpath(_made_in(folder) or mkdtemp(prefix="probe-"))
         self._stack.callback(shutil.rmtree, self._ground, ignore_errors=True)
         self._lay()
         self._mark = f"PROBE_{os.urandom(8).hex()}"
@@ -144,6 +142,15 @@ class Trial:
 
     def close(self) -> None:
         self._stack.close()
+
+
+def _made_in(folder: str) -> str:
+    """Empty where nothing can be made."""
+    with suppress(OSError):
+        if folder:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            return mkdtemp(prefix="probe-", dir=folder)
+    return ""
 
 
 def _understood(said: str, code: int) -> dict[str, list[str]]:

@@ -23,23 +23,29 @@ PROTECTED = (
     ".devcontainer",
 )
 """What stays as it is below a root, where it exists: programs outside the sandbox run it."""
+IN_REPOSITORY = ("hooks", "config", "config.worktree")
+"""The same in a git folder that lies elsewhere."""
 
 
 class Profile(Struct, frozen=True):
     """Paths are absolute. What does not exist is left out, and looked for again before each
-    command."""
+    command. What may be written is what its name led to at first (`settled`): a command that puts
+    a link in its place gets nothing by it."""
 
     roots: tuple[str, ...]
     """The workspace: written to with `workspace-write`, but for what is protected in it."""
     kind: Literal["workspace-write", "read-only"] = "workspace-write"
     writable: tuple[str, ...] = ()
     """More folders that may be written whole, in either kind: caches of tools."""
+    repositories: tuple[str, ...] = ()
+    """Git folders outside the roots that work there needs: written with `workspace-write`, but for
+    what runs."""
     readable: tuple[str, ...] = ()
     """What stays in sight although it lies below /tmp or /run, which are others inside."""
     denied_reads: tuple[str, ...] = ()
     """Files and folders with secrets, our own among them."""
     protected: tuple[str, ...] = PROTECTED
-    """Below each root."""
+    """Below each root; or absolute, below anything that may be written."""
     network: Literal["off", "proxied", "on"] = "off"
     allow_unix_sockets: bool = False
     """Whoever can reach a socket of docker or of an ssh-agent is out of any sandbox."""

@@ -12,10 +12,19 @@ from detent.host.child import Hold
 from detent.host.nursery import ROOT, Cell, NoNursery, Nursery
 from detent.host.processes import Descriptors, spawn_openly
 from detent.host.sandbox.bwrap import HINT, PROGRAM, command
-from detent.host.sandbox.places import Places, find_places, is_below, missing_folders
+from detent.host.sandbox.caches import cache_variables
+from detent.host.sandbox.places import (
+    Look,
+    Places,
+    find_places,
+    is_below,
+    missing_folders,
+    outermost,
+    settled,
+    siblings_changed,
+)
 from detent.host.sandbox.private import Private
 from detent.host.sandbox.profile import Backend, Profile, Proxy, SandboxFailed, Wanted
-from detent.host.sandbox.siblings import siblings_changed
 
 PORT = 64_321
 """Of the proxy, in a network where nobody else is."""
@@ -54,6 +63,7 @@ class Sandbox:
         self._choosing = asyncio.Lock()
         self._private = Private()
         self._nurseries: dict[tuple[object, ...], Nursery] = {}
+        self._look: Look | None = None
         self._port = 0
 
     @classmethod
@@ -62,6 +72,14 @@ class Sandbox:
         made = cls(profile, wanted=backend, proxy=proxy)
         made._backend = backend
         return made
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
+
+    @profile.setter
+    def profile(self, profile: Profile) -> None:
+        self._profile = settled(profile)
 
     @property
     def scratch(self) -> str:
@@ -104,7 +122,8 @@ class Sandbox:
         if backend == "none":
             return await spawn_openly(argv, cwd, env, descriptors)
         nursery = await self._nursery(backend)
-        full = {**(os.environ if env is None else env), **self._variables(backend)}
+        given = os.environ if env is None else env
+        full = {**given, **self._variables(backend, given)}
         try:
             return await nursery.spawn(argv, cwd, full, descriptors), backend
         except NoNursery as error:
@@ -115,16 +134,24 @@ class Sandbox:
         profile = self.profile
         if profile.network == "proxied" and backend == "landlock":
             await self._listen()
-        if backend == "bwrap":
-            self._private.make(missing_folders(profile))
-        places = find_places(profile, (self._private.scratch, self._private.temporary))
+        if self._look is None or not self._look.is_true(profile):
+            self._stop_looking()
+            if backend == "bwrap":
+                self._private.make(missing_folders(profile))
+            self._look = Look(profile, (self._private.scratch, self._private.temporary))
+        places = self._look.places
         beside = siblings_changed(places.hidden) if backend == "landlock" else ()
-        key = (_HERE.thread, profile, places, beside)
+        key = (_HERE.thread, self._look, beside)
         if key not in self._nurseries:
             cell = self._bwrap(places) if backend == "bwrap" else self._landlock(places)
             self._nurseries[key] = Nursery(cell=cell)
             await self._rest_idle(key)
         return self._nurseries[key]
+
+    def _stop_looking(self) -> None:
+        if self._look is not None:
+            self._look.close()
+        self._look = None
 
     def _bwrap(self, places: Places) -> Cell:
         network = self.profile.network
@@ -142,7 +169,7 @@ class Sandbox:
         ports = {"off": [], "proxied": [self._port], "on": None}[network]
         orders = self._orders(
             landlock=True,
-            writable=list(places.writable),
+            writable=outermost(places.writable),
             hidden=list(places.hidden),
             ports=ports,
             only_tcp=network == "proxied",
@@ -165,9 +192,11 @@ class Sandbox:
             self._port = listening.getsockname()[1]
             await self._proxy.serve(listening)
 
-    def _variables(self, backend: Backend) -> Mapping[str, str]:
+    def _variables(self, backend: Backend, given: Mapping[str, str]) -> Mapping[str, str]:
         is_alone = backend == "bwrap"
-        own = {"TMPDIR": "/tmp" if is_alone else self._private.temporary}
+        temporary = "/tmp" if is_alone else self._private.temporary
+        written = (*self.profile.writable, *self.profile.roots)
+        own = {"TMPDIR": temporary, **cache_variables(given, written, temporary)}
         if self.profile.network != "proxied" or self._proxy is None:
             return own
         return {**own, **self._proxy.variables(PORT if is_alone else self._port)}
@@ -186,6 +215,7 @@ class Sandbox:
         if self._proxy is not None:
             await self._proxy.aclose()
         self._port = 0
+        self._stop_looking()
         await asyncio.to_thread(self._private.remove)
 
 

@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # `detent --version` should not have to import typing
 if TYPE_CHECKING:
     from detent.surfaces.arguments import Arguments
 
+READER_GONE = 141
 LATER_SUBCOMMANDS = (
     "replay", "fork", "undo", "redo", "context", "agents", "mcp", "skills",
     "plugins", "config", "init", "serve", "acp", "batch", "report",
@@ -23,13 +24,15 @@ def main() -> None:
     argv = sys.argv[1:]
     if argv in (["--version"], ["-v"], ["version"]):
         print(f"detent {VERSION}")
-        return
+        os._exit(_flushed(0))
     _leave_at_once_on_signals()
     gc.disable()  # while starting nothing becomes garbage, and looking for it costs milliseconds
     _import_codec()
-    code = run(argv)
-    _flush()
-    os._exit(code)
+    try:
+        code = run(argv)
+    except BrokenPipeError:
+        code = READER_GONE
+    os._exit(_flushed(code))
 
 
 def _import_codec() -> None:
@@ -158,8 +161,16 @@ def _hold_standard_streams() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
-def _flush() -> None:
-    """A reader that has gone away is no reason to complain."""
-    for stream in (sys.stdout, sys.stderr):
+def _flushed(code: int) -> int:
+    """A reader that has gone away is no reason to complain; the code tells of it."""
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return READER_GONE
+    except (OSError, ValueError) as error:
         with suppress(OSError, ValueError):
-            stream.flush()
+            print(f"detent: cannot write the output: {error}", file=sys.stderr, flush=True)
+        return code or 1
+    return code

@@ -1,5 +1,6 @@
 """`--on-ask stdio` outside stream-json: the question on stderr, the answer a line of stdin."""
 
+import re
 from typing import Any, Literal
 
 from detent.sdk.approval import Answer, Question
@@ -16,6 +17,8 @@ SCOPES: dict[str, Literal["session", "local", "project", "user"]] = {
     "p": "project",
     "u": "user",
 }
+LONGEST = 10_000
+"""Bytes of an answer."""
 ONCE = "Run it? y: this once. Anything else is no, and your words are the reason."
 KEEP = (
     "Run it? y: this once. To keep a rule: s for this session, l for you in this project, "
@@ -37,9 +40,19 @@ class LineApprover:
             return await self._consent(f"The plan:\n{plan}\nGo on? [y/N]", ())
         return await self._consent(asked(question), question.rules)
 
+    def tell_kept(self, text: str) -> None:
+        """After an answer that keeps a rule: what is kept, and where."""
+        tell(visible(text))
+
     async def _consent(self, text: str, rules: tuple[str, ...]) -> Answer:
         tell(text)
-        return consent(await self._line(), rules)
+        said = await self._line()
+        if said is not None and is_slip(said, rules):
+            tell(f"There is no rule {visible(said)[:20]!r} to keep. Once more: {_ways(rules)}")
+            said = await self._line()
+        if said is None:
+            return Answer(False, "Nobody answered: stdin has ended.", by="nobody to ask")
+        return consent(said, rules)
 
     async def _choose(self, arguments: dict[str, Any]) -> Answer:
         """A line for each question: numbers of options, or words of one's own."""
@@ -50,29 +63,49 @@ class LineApprover:
                 answers[each["question"]] = chosen(said, _labels(each))
         return Answer(True, arguments={**arguments, "answers": answers}, by="user")
 
-    async def _line(self) -> str:
+    async def _line(self) -> str | None:
+        """None at the end of input."""
         self._lines = self._lines or Lines()
         line = await self._lines.next()
-        return (line or b"").decode(errors="replace").strip()
+        return None if line is None else line[:LONGEST].decode(errors="replace").strip()
 
 
 def asked(question: Question) -> str:
     """Why it is asked, all of what would run and where, and the rules as they would be kept."""
-    proposal = question.proposal
-    arguments = dict(proposal.arguments)
-    command = arguments.pop("command", None) if proposal.tool == "Bash" else None
-    lines = [visible(question.reason)]
-    if isinstance(command, str):
-        lines.append(f"  {proposal.tool}: {visible(command, indent=4)}")
-    if arguments or command is None:
-        shown = visible(encode(arguments).decode(), indent=4)
-        lines.append(f"  {proposal.tool} {shown}" if command is None else f"  with {shown}")
-    if proposal.cwd:
-        lines.append(f"  in {visible(proposal.cwd)}")
+    lines = [visible(question.reason), *_call(question)]
+    if question.proposal.cwd:
+        lines.append(f"  in {visible(question.proposal.cwd)}")
     if question.rules:
         lines.append("Rules that would permit it from now on:")
         lines += (f"  {n}. {visible(rule, 4)}" for n, rule in enumerate(question.rules, 1))
-    return "\n".join((*lines, KEEP if question.rules else ONCE))
+    return "\n".join((*lines, _ways(question.rules)))
+
+
+def _call(question: Question) -> list[str]:
+    """A command as it is, an edit as what it changes, all else as data."""
+    tool, arguments = question.proposal.tool, dict(question.proposal.arguments)
+    command = arguments.pop("command", None) if tool == "Bash" else None
+    if isinstance(command, str):
+        further = [f"  with {_data(arguments)}"] if arguments else []
+        return [f"  {tool}: {visible(command, indent=4)}", *further]
+    from detent.surfaces.headless.change import change_lines
+
+    change, rest = change_lines(tool, arguments)
+    return [f"  {tool} {_data(rest)}", *(f"    {line}" for line in change)]
+
+
+def _data(arguments: dict[str, Any]) -> str:
+    return visible(encode(arguments).decode(), indent=4)
+
+
+def _ways(rules: tuple[str, ...]) -> str:
+    return KEEP if rules else ONCE
+
+
+def is_slip(said: str, rules: tuple[str, ...]) -> bool:
+    """It would keep a rule, but none of those that are offered."""
+    meant = re.fullmatch(r"[slpu](\d*)", said.lower())
+    return meant is not None and (meant[1] or "1") not in map(str, range(1, len(rules) + 1))
 
 
 def consent(said: str, rules: tuple[str, ...]) -> Answer:
@@ -80,9 +113,10 @@ def consent(said: str, rules: tuple[str, ...]) -> Answer:
     word = said.lower()
     if word in ("y", "yes"):
         return Answer(True, by="user")
-    letter, number = word[:1], word[1:] or "1"
-    if letter in SCOPES and number.isdecimal() and 1 <= int(number) <= len(rules):
-        return Answer(True, rules=(rules[int(number) - 1],), scope=SCOPES[letter], by="user")
+    numbered = {str(number): rule for number, rule in enumerate(rules, 1)}
+    scope, rule = SCOPES.get(word[:1]), numbered.get(word[1:] or "1")
+    if scope is not None and rule is not None:
+        return Answer(True, rules=(rule,), scope=scope, by="user")
     return Answer(False, said if word not in ("", "n", "no") else "", by="user")
 
 
@@ -100,7 +134,6 @@ def _menu(each: dict[str, Any]) -> str:
 
 def chosen(said: str, labels: list[str]) -> str:
     """Numbers become labels; anything else is the answer as it stands."""
+    numbered = {str(number): label for number, label in enumerate(labels, 1)}
     words = [word.strip() for word in said.split(",")]
-    if not all(word.isdecimal() and 1 <= int(word) <= len(labels) for word in words):
-        return said
-    return ", ".join(labels[int(word) - 1] for word in words)
+    return ", ".join(numbered[word] for word in words) if numbered.keys() >= set(words) else said

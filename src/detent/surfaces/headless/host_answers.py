@@ -5,14 +5,14 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from detent.sdk.approval import Answer, Question
+from detent.sdk.hooks import suggestion, whole_paths
 from detent.sdk.session import parse_mode
 from detent.surfaces.headless.link import HostError, Link
-from detent.surfaces.headless.result import input_object
 from detent.types.effects import Runs, Writes
 from detent.types.errors import BadInput
 
 State = Callable[[str], Awaitable[None]]
-DESTINATIONS: dict[Any, Literal["session", "local", "project", "user"]] = {
+DESTINATIONS: dict[str, Literal["session", "local", "project", "user"]] = {
     "localSettings": "local",
     "projectSettings": "project",
     "userSettings": "user",
@@ -36,9 +36,8 @@ class HostApprover:
         finally:
             await self._state("running")
         if said.get("behavior") == "allow":
-            changed = said.get("updatedInput")
-            given = input_object(question.proposal.call.arguments)
-            arguments = changed if isinstance(changed, dict) and changed != given else None
+            changed, shown = said.get("updatedInput"), whole_paths(question.proposal)
+            arguments = changed if isinstance(changed, dict) and changed != shown else None
             updates = said.get("updatedPermissions")
             updates = updates if isinstance(updates, list) else []
             return Answer(
@@ -59,7 +58,7 @@ def _question(question: Question) -> dict[str, Any]:
     proposal = question.proposal
     return {
         "tool_name": proposal.tool,
-        "input": input_object(proposal.call.arguments),
+        "input": whole_paths(proposal),
         "tool_use_id": proposal.call.id,
         "permission_suggestions": _suggestions(question),
         "blocked_path": None,
@@ -74,25 +73,14 @@ def _suggestions(question: Question) -> list[dict[str, Any]]:
     edits = any(isinstance(effect, Writes) for effect in effects)
     if edits and not any(isinstance(effect, Runs) for effect in effects):
         edit = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
-        return [edit, *map(_suggestion, question.rules)]
-    return [_suggestion(rule) for rule in question.rules]
-
-
-def _suggestion(rule: str) -> dict[str, Any]:
-    tool, has_more, what = rule.partition("(")
-    content = {"toolName": tool, "ruleContent": what.removesuffix(")")}
-    return {
-        "type": "addRules",
-        "rules": [content if has_more else {"toolName": tool}],
-        "behavior": "allow",
-        "destination": "localSettings",
-    }
+        return [edit, *map(suggestion, question.rules)]
+    return [suggestion(rule) for rule in question.rules]
 
 
 def _scope(updates: list[Any]) -> Literal["session", "local", "project", "user"]:
     """Where all rules are to be kept; where updates differ, they hold for the session."""
     wanted = {
-        update.get("destination")
+        str(update.get("destination"))
         for update in updates
         if isinstance(update, dict) and update.get("type") == "addRules"
     }

@@ -18,7 +18,7 @@ from detent.sdk.hooks import (
     read_answer,
 )
 from detent.surfaces.headless.activity import tell
-from detent.surfaces.headless.link import Link
+from detent.surfaces.headless.link import HostError, Link
 
 
 def hooks_from(declared: Any, link: Link, facts: Facts) -> Hooks:
@@ -80,15 +80,19 @@ class HostHook:
                     "hook_callback", callback_id=self._callback, input=given, tool_use_id=call_id
                 )
         except TimeoutError:
-            return self._late()
+            return self._unanswered(f"did not answer within {self._seconds:g} s")
+        except HostError:
+            if self._link.is_open:
+                raise  # the callback failed, and that is reported
+            return self._unanswered("cannot be asked: the host is gone")
         try:
             return read_answer(said, event.name)
         except WrongEvent as error:  # hosts know this as the end of the turn
             return HookAnswer(stop=f"hook {self._callback} {error}")
 
-    def _late(self) -> HookAnswer:
+    def _unanswered(self, why: str) -> HookAnswer:
         """Whoever registers a callback for calls relies on it: no answer is no permission."""
-        text = f"The hook {self._callback} did not answer within {self._seconds:g} s."
+        text = f"The hook {self._callback} {why}."
         if self._event == "PreToolUse":
             return HookAnswer("deny", text, message=text)
         return HookAnswer(message=text)

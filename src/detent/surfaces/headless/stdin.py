@@ -65,7 +65,10 @@ class Lines:
         if not self._started:
             self._started = True
             threading.Thread(target=self._read, name="stdin", daemon=True).start()
-        return await self._queue.get()
+        line = await self._queue.get()
+        if line is None:
+            self._queue.put_nowait(None)  # for whoever asks again
+        return line
 
     def _read(self) -> None:
         """Whatever happens, the end is told: somebody waits for it."""

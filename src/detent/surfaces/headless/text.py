@@ -11,7 +11,7 @@ from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.codec import encode
 from detent.types.content import Call, plain_text
-from detent.types.events import Discarded, Event, Replied, TextDelta, TurnEnded
+from detent.types.events import Discarded, Event, Reminded, Replied, TextDelta, TurnEnded
 
 
 class ValueWriter:
@@ -46,7 +46,7 @@ class TextWriter:
                     await self._end_line()
                 elif not live:
                     await self._write(plain_text(content))
-            case TurnEnded():
+            case TurnEnded() | Reminded(source="stop hook"):  # what comes now is another answer
                 await self._end_line()
             case _:
                 pass

@@ -18,7 +18,7 @@ ITS_OWN = ("/tmp", "/dev")
 
 _FAULT = re.compile(
     r"(?P<fixed>read-only file system)|(?P<denied>permission denied|operation not permitted)"
-    r"|(?P<missing>no such file or directory)",
+    r"|(?P<missing>no such file or directory)|(?P<busy>device or resource busy|EBUSY)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"['\"‘`]([^'\"‘’`]+)['\"’`]")
@@ -29,10 +29,17 @@ _NO_NETWORK = re.compile(
     r"known|network is unreachable|name resolution|EAI_AGAIN|failed to resolve",
     re.IGNORECASE,
 )
+_GIT_CONFIG = re.compile(r"could not write config file (\S+): device or resource busy", re.I)
+"""git goes on without it, and ends well."""
+_NO_SOCKET = re.compile(
+    r"(?:unix|socket|agent)\b.*(?:operation not permitted|EPERM)|EPERM.*\.sock", re.IGNORECASE
+)
 
 NETWORK = "sandbox.network.allowedDomains"
 WRITING = "sandbox.filesystem.allowWrite"
 READING = "sandbox.filesystem.allowRead"
+SOCKETS = "sandbox.network.allowUnixSockets"
+AS_IT_IS = "is protected: commands may read it. Write and Edit can ask to change it."
 
 
 def refusal(finished: Finished, printed: Sequence[str], desk: Desk, *, may_ask: bool) -> str:
@@ -40,10 +47,12 @@ def refusal(finished: Finished, printed: Sequence[str], desk: Desk, *, may_ask: 
     command ask to run outside."""
     if finished.sandbox in ("", "none"):
         return ""
-    what = _refused_hosts(finished, printed)
+    hosts, path = _refused_hosts(finished, printed), _kept_config(printed)
+    if finished.exit_code != 0:
+        path = path or _refused_path(finished.exit_code, printed, desk)
+    what = " ".join(filter(None, (path, hosts)))
     if not what and finished.exit_code != 0:
-        what = _refused_path(finished.exit_code, printed, desk)
-        what = what or _no_network(printed, finished.sandbox)
+        what = _no_socket(printed) or _no_network(printed, finished.sandbox)
     if not what:
         return ""
     retry = (
@@ -79,6 +88,23 @@ def _refused_hosts(finished: Finished, printed: Sequence[str]) -> str:
     )
 
 
+def _kept_config(printed: Sequence[str]) -> str:
+    for line in _lines(printed):
+        if named := _GIT_CONFIG.search(line):
+            return f"{named[1]} {AS_IT_IS}"
+    return ""
+
+
+def _no_socket(printed: Sequence[str]) -> str:
+    if not any(_NO_SOCKET.search(line) for line in _lines(printed)):
+        return ""
+    return (
+        "services of this machine (docker, ssh-agent …) are not reached from it. The user permits "
+        f"their sockets with the setting {SOCKETS}, or names commands that shall run outside in "
+        "sandbox.excludedCommands."
+    )
+
+
 def _no_network(printed: Sequence[str], sandbox: str) -> str:
     if not any(_NO_NETWORK.search(text) for text in printed):
         return ""
@@ -94,6 +120,8 @@ def _refused_path(exit_code: int, printed: Sequence[str], desk: Desk) -> str:
     writable = _writable(desk)
     for line, fault in _faults(printed):
         for path in _paths(line, fault.start(), desk.cwd):
+            if fault["busy"] and _is_inside(path, writable):
+                return f"{path}, or something in it, {AS_IT_IS}"
             if fault["fixed"] and _could_write(path):
                 return _not_writable(path, writable)
             if fault["missing"] and not _is_inside(path, writable) and os.path.lexists(path):
@@ -106,17 +134,24 @@ def _refused_path(exit_code: int, printed: Sequence[str], desk: Desk) -> str:
 
 
 def _not_writable(path: str, writable: Sequence[str]) -> str:
-    if _is_inside(path, writable):
-        return f"{path} is protected: commands may read it. Write and Edit can ask to change it."
+    if _is_inside(path, writable) and not os.path.lexists(os.path.dirname(path)):
+        # Not where it seems: git names places from the top of a repository.
+        return f"it may write in {', '.join(writable)} only. The user permits more with {WRITING}."
+    if _is_inside(path, writable) or "/.git/" in path:
+        return f"{path} {AS_IT_IS}"
     return f"{path} may not be touched. The user permits writing with the setting {WRITING}."
 
 
 def _faults(printed: Sequence[str]) -> Iterator[tuple[str, re.Match[str]]]:
+    for line in _lines(printed):
+        if match := _FAULT.search(line):
+            yield line, match
+
+
+def _lines(printed: Sequence[str]) -> Iterator[str]:
     for text in printed:
         for line in text.splitlines()[-MOST_LINES:]:
-            line = line[:MOST_IN_LINE]
-            if match := _FAULT.search(line):
-                yield line, match
+            yield line[:MOST_IN_LINE]
 
 
 def _paths(line: str, fault: int, cwd: str) -> Iterator[str]:

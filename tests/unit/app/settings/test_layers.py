@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from detent.app.settings.record import Settings
 from detent.app.wire import assemble
@@ -223,6 +224,7 @@ def test_a_tool_that_is_denied_as_a_whole_is_not_offered(disk: Disk) -> None:
     [
         ({"cwd": "/no/such/folder"}, "cannot work in /no/such/folder"),
         ({"tools": ["Nope"]}, "Nope"),
+        ({"add_dirs": ("nowhere",)}, "no folder .*nowhere"),
         ({"permission_mode": "yolo"}, "unknown permission mode"),
         ({"allowed_tools": ("Bash(",)}, "not a permission rule"),
     ],
@@ -235,3 +237,61 @@ def test_what_cannot_work_is_said_at_once(disk: Disk, options: Any, message: str
 def test_nothing_is_written_by_assembling(disk: Disk) -> None:
     assemble(disk.options(persist=True))
     assert os.listdir(disk.root / "state") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("profile", "small"),
+        ("promptCacheTtl", "1h"),
+        ("replayThinking", "always"),
+        ("reactiveCompact", False),
+        ("streamingToolExecution", False),
+        ("toolSearch", "never"),
+        ("maxStopContinuations", 500),
+        ("effortLevel", "high"),
+        ("hooks", {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}),
+    ],
+)
+def test_of_an_untrusted_project_no_setting_counts(disk: Disk, key: str, value: Any) -> None:
+    path = disk.put("work/.detent/settings.json", {key: value})
+    merged = disk.merged(trusted=False)
+    assert replace(merged, notices=(), is_stranger=False) == Settings()
+    (notice,) = merged.notices
+    assert path in notice and key in notice
+    trusted = disk.merged(trusted=True)
+    assert trusted != Settings() and not trusted.notices
+
+
+@pytest.mark.parametrize(("turns", "expected"), [(3, 3), (5, 5), (6, 5), (0, 5), (1e6, 5)])
+def test_an_untrusted_project_only_shortens_a_turn(disk: Disk, turns: Any, expected: int) -> None:
+    """None is no limit at all."""
+    disk.put("state/settings.json", {"maxTurns": 5})
+    disk.put("work/.detent/settings.json", {"maxTurns": turns})
+    assert disk.merged(trusted=False).max_turns == expected
+
+
+def test_of_many_unknown_settings_some_are_named(disk: Disk) -> None:
+    disk.put("work/.detent/settings.json", {f"key{number}": 1 for number in range(5000)})
+    *named, rest = disk.merged(trusted=False).hints
+    assert len(named) == 20 and "4,980 more" in rest
+
+
+def test_stop_hooks_may_be_given_more_or_less_room(disk: Disk) -> None:
+    assert assemble(disk.options()).kit.limits.forced == 5
+    disk.put("state/settings.json", {"maxStopContinuations": 0})
+    assert assemble(disk.options()).kit.limits.forced == 0
+
+
+def test_a_folder_of_the_settings_may_lie_below_home_or_be_missing(disk: Disk) -> None:
+    """The same file is for several machines."""
+    (disk.root / "home" / "docs").mkdir()
+    folders = ["~/docs", "/no/such"]
+    disk.put("state/settings.json", {"permissions": {"additionalDirectories": folders}})
+    engine = assemble(disk.options())
+    inside = Reads(str(disk.root / "home" / "docs" / "a"))
+    assert isinstance(
+        engine.gate.judge(Proposal(Call("c", "Read", ""), "Read", {}, (inside,))), Allow
+    )
+    (notice,) = engine.notices
+    assert "/no/such" in notice and "additionalDirectories" in notice

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any
 
 import pytest
 
 from detent.app.wire import assemble
+from detent.ports import Admitted, Answer, Proposal, Question
+from detent.types.content import Call
+from detent.types.effects import Runs
 from detent.types.errors import BadInput
 from detent.types.verdicts import Allow, Ask, Deny
 
@@ -129,3 +133,31 @@ def test_a_file_that_belongs_to_somebody_else_only_restricts(
         f"{path} belongs to another user, so others could have written it; "
         "ignored there: permissions.allow",
     )
+
+
+@pytest.mark.parametrize("scope", ["session", "local"])
+def test_where_they_alone_allow_no_answer_brings_a_rule(disk: Disk, scope: Any) -> None:
+    disk.put(MANAGED, {"allowManagedPermissionRulesOnly": True})
+
+    async def body() -> type:
+        engine = assemble(disk.options())
+        make = bash("make")
+        answer = Answer(True, rules=("Bash(make)",), denies=("Bash(rm:*)",), scope=scope)
+        assert isinstance(await engine.gate.admit(make, lambda given: make, Says(answer)), Admitted)
+        assert isinstance(engine.gate.judge(bash("rm x")), Deny), "what restricts counts"
+        await engine.aclose()
+        return type(engine.gate.judge(make))
+
+    assert asyncio.run(body()) is Ask
+
+
+class Says:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    async def ask(self, question: Question) -> Answer:
+        return self._answer
+
+
+def bash(command: str) -> Proposal:
+    return Proposal(Call("c", "Bash", ""), "Bash", {}, (Runs(command),))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from detent.app.settings import sources
 from detent.app.settings.sources import main_checkout, where_of
 from detent.types.errors import BadInput
 
@@ -156,3 +157,40 @@ def test_reading_settings_starts_no_program(disk: Disk, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "posix_spawn", caught)
     monkeypatch.setattr(os, "system", caught)
     disk.settled()
+
+
+def test_a_home_that_was_moved_into_a_repository_came_with_it(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As jobs do that build what others wrote (HOME=$WORKSPACE)."""
+    disk.put("work/.detent/settings.json", {**ALLOW, "apiKeyHelper": "steal"})
+    disk.put("work/.detent/trust.json", "{}")
+    disk.put("work/.claude/settings.json", ALLOW)
+    (disk.root / "work" / ".git").mkdir()
+    disk.environ = {"HOME": disk.cwd}
+    merged = disk.settled()
+    assert (merged.allow, merged.key_helper) == ((), "") and merged.notices
+    disk.environ["HOME"] = f"{disk.cwd}/below"
+    assert not disk.where.is_ours and not disk.where.is_theirs_ours
+    monkeypatch.setattr(sources, "is_account_home", lambda folder: folder == disk.cwd)
+    disk.environ["HOME"] = disk.cwd
+    assert texts(disk.settled().allow)[0] == "Bash(a:*)", "who keeps a home in git is at home"
+
+
+def test_what_lies_below_a_folder_that_others_can_write_is_doubted(disk: Disk) -> None:
+    disk.environ["DETENT_HOME"] = str(disk.root / "shared" / "mine")
+    disk.put("shared/mine/settings.json", ALLOW)
+    os.chmod(disk.root / "shared", 0o777)
+    merged = disk.settled()
+    assert merged.allow == () and str(disk.root / "shared") in merged.notices[0]
+    os.chmod(disk.root / "shared", 0o1777)
+    assert texts(disk.settled().allow) == ("Bash(a:*)",), "nobody else can rename it there"
+
+
+def test_a_link_is_doubted_for_where_it_leads(disk: Disk) -> None:
+    disk.put("shared/settings.json", ALLOW)
+    (disk.root / "state" / "settings.json").symlink_to(disk.root / "shared" / "settings.json")
+    os.chmod(disk.root / "shared", 0o777)
+    assert disk.settled().allow == ()
+    os.chmod(disk.root / "shared", 0o755)
+    assert texts(disk.settled().allow) == ("Bash(a:*)",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,3 +69,15 @@ def test_any_json_around_it_changes_nothing(before: Any, entries: list[Any], aft
     wanted = [3 + number for number in range(len(entries))]
     assert [found.line(ALLOW, number) for number in range(len(entries))] == wanted
     assert found.line(ALLOW, len(entries)) == 0
+
+
+@pytest.mark.parametrize("depth", [600, 900])
+def test_what_is_nested_deeply_is_no_trouble(depth: int) -> None:
+    text = f'{{"a": {"[" * depth}{"]" * depth},\n"permissions": {{"allow": ["A"]}}}}'
+    assert lines(text, *ALLOW) == [2]
+
+
+def test_a_file_full_of_lists_is_read_in_one_pass() -> None:
+    """Looking through all lists for each key would take minutes here."""
+    many = ",".join(f'"a{number}": []' for number in range(100_000))
+    assert lines(f'{{{many},\n"permissions": {{"allow": ["A"]}}}}', *ALLOW) == [2]

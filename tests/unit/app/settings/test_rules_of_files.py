@@ -76,12 +76,15 @@ def test_a_restriction_that_cannot_be_read_stops_the_start(
     assert str(caught.value).startswith(f"{path}:3: permissions.{kind}")
 
 
-def test_a_rule_for_a_tool_that_nobody_knows_is_a_hint(disk: Disk) -> None:
-    path = disk.put("state/settings.json", {"permissions": {"deny": ["Bsah(rm *)"]}})
+@pytest.mark.parametrize("kind", ["allow", "ask", "deny"])
+def test_a_rule_for_a_tool_that_nobody_knows_is_told(disk: Disk, kind: str) -> None:
+    """Always where it should restrict; where it should permit it does no harm, and is a hint."""
+    path = disk.put("state/settings.json", {"permissions": {kind: ["Bsah(rm *)"]}})
     merged = disk.merged()
-    assert texts(merged.deny) == ("Bsah(rm *)",) and not merged.notices
-    (hint,) = merged.hints
-    assert hint.startswith(f"{path}:1: ") and "did you mean Bash?" in hint
+    assert texts(getattr(merged, kind)) == ("Bsah(rm *)",)
+    told, silent = merged.notices, merged.hints
+    (note,), others = (silent, told) if kind == "allow" else (told, silent)
+    assert note.startswith(f"{path}:1: ") and "did you mean Bash?" in note and not others
 
 
 def test_an_allow_rule_without_effect_is_a_hint(disk: Disk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ RULE = "Bash(npm test)"
 
 
 def store(disk: Disk, scope: Any, rule: str = RULE, kind: Any = "allow") -> str:
-    return RuleStore(disk.where, (), disk.environ["HOME"]).store(kind, rule, scope)
+    return RuleStore(disk.where, (), disk.environ["HOME"]).store(kind, rule, scope)[1]
 
 
 def mode(path: str) -> int:
@@ -142,7 +143,7 @@ def test_another_run_that_holds_the_file(disk: Disk, monkeypatch: pytest.MonkeyP
 def test_a_folder_of_ones_own_inside_the_project_keeps_nothing(disk: Disk) -> None:
     disk.environ["DETENT_HOME"] = f"{disk.cwd}/conf"
     for scope in ("user", "local", "project"):
-        with pytest.raises(NotStored, match="DETENT_HOME"):
+        with pytest.raises(NotStored, match="conf lies in the project"):
             store(disk, scope)
     assert os.listdir(disk.cwd) == []
 
@@ -186,3 +187,28 @@ def test_from_below_it_is_stored_at_the_root(disk: Disk) -> None:
     os.mkdir(disk.cwd)
     assert store(disk, "local") == f"{root}/{LOCAL}"
     assert texts(disk.settled().allow) == (RULE,)
+
+
+def test_several_runs_may_store_rules_at_once(disk: Disk) -> None:
+    """None of them takes what another has just stored for something that nobody agreed to."""
+    rules = [f"Bash(make {number})" for number in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda rule: store(disk, "local", rule), rules))
+    settled = disk.settled()
+    assert set(texts(settled.allow)) == set(rules) and not settled.notices
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_what_lies_in_the_place_of_a_list_of_git_is_not_waited_for(disk: Disk, kind: str) -> None:
+    disk.put("work/.git/info/exclude", "")
+    place = disk.root / "work" / ".gitignore"
+    os.mkfifo(place) if kind == "pipe" else place.symlink_to("/dev/zero")
+    store(disk, "local")
+    assert (disk.root / "work/.git/info/exclude").read_text() == f"/{LOCAL}\n"
+
+
+def test_a_rule_that_cannot_be_trusted_later_is_not_written(disk: Disk) -> None:
+    disk.put("state/trust.json", "{")
+    with pytest.raises(NotStored, match=r"trust\.json is damaged"):
+        store(disk, "local")
+    assert not (disk.root / "work" / LOCAL).exists()

@@ -185,7 +185,7 @@ def test_a_store_inside_the_project_says_nothing(disk: Disk) -> None:
     disk.put("work/conf/trust.json", store(disk).read_text())
     disk.environ["DETENT_HOME"] = f"{disk.cwd}/conf"
     assert not disk.settled().allow
-    with pytest.raises(BadInput, match="DETENT_HOME lies in the project"):
+    with pytest.raises(BadInput, match="/conf lies in the project"):
         agree(disk)
 
 
@@ -284,3 +284,17 @@ def test_hooks_of_any_form_are_shown(disk: Disk, hooks: Any) -> None:
 def test_a_project_that_only_restricts_asks_for_nothing(disk: Disk) -> None:
     disk.put(PROJECT, {"$schema": "x", "permissions": {"deny": ["Bash"], "ask": ["Edit"]}})
     assert found(disk).files == ()
+
+
+def test_a_pipe_in_the_place_of_the_store_is_not_waited_for(disk: Disk) -> None:
+    disk.put("work/.detent/settings.json", {"permissions": {"allow": ["Bash"]}})
+    os.mkfifo(store(disk))
+    settled = disk.settled()
+    assert settled.allow == () and str(store(disk)) in settled.notices[0]
+
+
+def test_the_home_folder_can_be_named_for_all_below_it(disk: Disk) -> None:
+    disk.environ["HOME"] = str(disk.root)
+    disk.put("work/.detent/settings.json", {"permissions": {"allow": ["Bash(a:*)"]}})
+    disk.put("state/settings.json", {"trustedFolders": ["~"]})
+    assert texts(disk.settled().allow) == ("Bash(a:*)",)

@@ -78,6 +78,27 @@ def test_a_link_that_is_swapped_leads_nowhere_else(cell: Cell) -> None:
     assert sorted(os.listdir(cell.outside)) == ["old"]
 
 
+@pytest.mark.parametrize("place", ["build", "deep/build"])
+def test_a_link_in_place_of_a_writable_folder_leads_nowhere(cell: Cell, place: str) -> None:
+    """The next command gets another sandbox, for which all places are looked up again."""
+    (cell.work / place).mkdir(parents=True)
+    parent = os.path.dirname(place)
+    swap = f"cd {cell.work} && mv {parent or place} old && mkdir -p ./{parent} && "
+    swap += f"ln -s {cell.outside} {place} && mkdir -p .vscode && echo swapped"
+    new = cell.outside / "new"
+    ran = cell.bash(swap, f"echo x > {new}; ls", writable=(str(cell.work / place),))
+    assert not new.exists() and "old" in ran.output
+
+
+def test_a_secret_deep_in_the_workspace_is_not_read_by_moving_what_is_above(bwrap: Cell) -> None:
+    secret = bwrap.work / "conf" / "deep" / ".env"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("the key")
+    moves = "mv conf old; mv conf/deep conf/old; mkdir -p conf/deep; echo > conf/deep/.env"
+    ran = bwrap.bash(moves, "cat */.env */*/.env; ls", denied_reads=(str(secret),))
+    assert "the key" not in ran.output and "conf" in ran.output
+
+
 def test_no_device_can_be_made(cell: Cell) -> None:
     ran = cell.bash("mknod disk b 7 0; mknod memory c 1 1; ls")
     assert ran.output.splitlines()[-1:] not in (["disk"], ["memory"])
@@ -279,6 +300,35 @@ def test_nobody_outside_is_signalled(cell: Cell) -> None:
             assert ran.output.endswith("refused\n")
         finally:
             bystander.kill()
+
+
+LIMIT = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+try:
+    resource.prlimit(int(sys.argv[1]), resource.RLIMIT_CPU, (1, 1))
+except OSError:
+    print("refused")
+"""
+
+
+def test_nobody_outside_is_limited(cell: Cell) -> None:
+    """Whoever has used up the time that is left to him is ended."""
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        try:
+            assert cell.python(LIMIT, str(bystander.pid)).output == "refused\n"
+        finally:
+            bystander.kill()
+
+
+def test_nobody_listens_at_another_terminal(cell: Cell) -> None:
+    master, slave = os.openpty()
+    try:
+        ran = cell.bash(f"exec 3<>{os.ttyname(slave)} && echo typed")
+        assert "typed" not in ran.output and ran.code != 0
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 NUMBERS = """

@@ -104,6 +104,11 @@ def test_nobody_types_into_a_terminal(machine: Machine) -> None:
     assert machine.ask("ioctl", 0, 0x5401) == ALLOWED
 
 
+def test_only_ones_own_limits_are_set(machine: Machine) -> None:
+    assert machine.ask("prlimit64", 0, 7) == ALLOWED
+    assert machine.ask("prlimit64", 1234, 7) == REFUSED
+
+
 def test_only_the_families_that_are_named(machine: Machine) -> None:
     for families in ((), (AF_UNIX,), (AF_INET, AF_INET6), (AF_INET, AF_INET6, AF_NETLINK, AF_UNIX)):
         for family in (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_VSOCK, AF_PACKET, 0, 31):

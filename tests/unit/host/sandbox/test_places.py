@@ -7,14 +7,20 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from detent.host.keeping.landlock import beside
 from detent.host.sandbox.bwrap import command
-from detent.host.sandbox.places import find_places, missing_folders
+from detent.host.sandbox.places import (
+    Look,
+    find_places,
+    missing_folders,
+    settled,
+    siblings_changed,
+)
 from detent.host.sandbox.private import MADE, PREFIX, Private
 from detent.host.sandbox.profile import Profile
 from detent.host.sandbox.secrets import secret_places
-from detent.host.sandbox.siblings import siblings_changed
 
 
 def options(profile: Profile, tmp_path: Path, **more: bool) -> list[str]:
@@ -95,23 +101,107 @@ def test_links_count_as_what_they_lead_to(tmp_path: Path) -> None:
     (real / ".claude").symlink_to("shared")
     (real / ".vscode").symlink_to("/etc")
     link.symlink_to(real)
-    places = find_places(Profile(roots=(str(link),)), ())
+    places = find_places(settled(Profile(roots=(str(link),))), ())
     assert places.writable == (str(real),)
     assert places.protected == (str(real / "shared"),), "what lies outside is not written anyhow"
 
 
-def test_places_differ_when_a_file_is_replaced(tmp_path: Path) -> None:
+def test_a_link_that_came_later_leads_nowhere(tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    for folder in (work / "build", other):
+        folder.mkdir(parents=True)
+    profile = settled(Profile(roots=(str(work),), writable=(str(work / "build"), str(other))))
+    assert find_places(profile, ()).writable == (str(work), str(work / "build"), str(other))
+    (work / "build").rmdir()
+    (work / "build").symlink_to("/")
+    assert find_places(profile, ()).writable == (str(work), str(other))
+
+
+def test_what_lies_in_a_writable_folder_is_not_mounted_by_its_name(tmp_path: Path) -> None:
+    """A command could have put a link there since somebody looked."""
+    inner = tmp_path / "deep" / "inner"
+    inner.mkdir(parents=True)
+    words = options(Profile(roots=(str(tmp_path),), writable=(str(inner),)), tmp_path)
+    assert str(tmp_path) in words and str(inner) not in words
+
+
+def test_what_is_hidden_or_protected_is_not_moved_by_a_folder_above_it(tmp_path: Path) -> None:
+    for name in ("work/conf/deep", "work/.vscode/deep", "cache/sub"):
+        (tmp_path / name).mkdir(parents=True)
+    work, cache = tmp_path / "work", tmp_path / "cache"
+    hidden = (str(work / "conf" / "deep"), str(work / ".vscode" / "deep"))
+    places = find_places(
+        Profile(
+            roots=(str(work),),
+            writable=(str(cache),),
+            denied_reads=hidden,
+            protected=(".vscode", str(cache / "sub")),
+        ),
+        (),
+    )
+    assert places.protected == (str(cache / "sub"), str(work / ".vscode"))
+    assert places.pinned == (str(work / "conf"),), "what is protected stays so"
+
+
+def test_what_is_protected_in_a_cache_is_so_in_a_read_only_profile_too(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    profile = Profile(
+        roots=(), kind="read-only", writable=(str(tmp_path),), protected=(str(inner), ".git")
+    )
+    assert find_places(profile, ()).protected == (str(inner),)
+
+
+def test_a_git_folder_elsewhere_is_written_but_for_what_runs(tmp_path: Path) -> None:
+    work, git = tmp_path / "work", tmp_path / ".git"
+    work.mkdir()
+    git.mkdir()
+    (git / "config").touch()
+    profile = Profile(roots=(str(work),), repositories=(str(git),))
+    assert missing_folders(profile) == [
+        *(str(work / name) for name in (".detent", ".claude")),
+        str(git / "hooks"),
+    ]
+    (git / "hooks").mkdir()
+    places = find_places(profile, ())
+    assert places.writable == (str(work), str(git))
+    assert places.protected == (str(git / "hooks"), str(git / "config"))
+    reading = replace(profile, kind="read-only")
+    assert find_places(reading, ()).writable == () and missing_folders(reading) == []
+
+
+def test_the_file_that_names_a_git_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: elsewhere")
+    assert find_places(Profile(roots=(str(tmp_path),)), ()).protected == (str(tmp_path / ".git"),)
+
+
+def test_a_look_is_true_until_a_file_is_replaced(tmp_path: Path) -> None:
     profile = Profile(roots=(str(tmp_path),))
-    config = tmp_path / ".mcp.json"
-    seen = [find_places(profile, ())]
+    config, other = tmp_path / ".mcp.json", tmp_path / "other"
+    looks = [Look(profile, ())]
     config.write_text("one")
-    seen.append(find_places(profile, ()))
+    assert not looks[-1].is_true(profile), "it was not there"
+    looks.append(Look(profile, ()))
     config.write_text("two")
-    assert find_places(profile, ()) == seen[-1], "its text is not looked at"
-    (tmp_path / "other").write_text("three")
-    (tmp_path / "other").rename(config)
-    seen.append(find_places(profile, ()))
-    assert len(set(seen)) == 3
+    assert looks[-1].is_true(profile), "its text is not looked at"
+    assert not looks[-1].is_true(replace(profile))
+    other.write_text("three")
+    other.rename(config)
+    assert not looks[-1].is_true(profile), "moved there"
+    for look in looks:
+        look.close()
+
+
+def test_a_new_file_is_not_taken_for_the_one_that_was_removed(tmp_path: Path) -> None:
+    """Many disks give it the same number, if they can."""
+    profile, config = Profile(roots=(str(tmp_path),)), tmp_path / ".mcp.json"
+    config.touch()
+    for _ in range(5):
+        look = Look(profile, ())
+        config.unlink()
+        config.touch()
+        assert not look.is_true(profile)
+        look.close()
 
 
 def test_what_landlock_lets_be_read(tmp_path: Path) -> None:
@@ -172,3 +262,13 @@ class TestPrivate:
         (temporary / "somebody-elses").rmdir()
         alive.remove()
         private.remove()
+
+    def test_a_link_is_not_swept(self, temporary: Path, tmp_path: Path) -> None:
+        (tmp_path / "inner").mkdir(mode=0o755)
+        (tmp_path / "lock").touch()
+        link = temporary / f"{PREFIX}link"
+        link.symlink_to(tmp_path)
+        private = Private()
+        assert private.scratch and (tmp_path / "inner").stat().st_mode & 0o777 == 0o755
+        private.remove()
+        link.unlink()

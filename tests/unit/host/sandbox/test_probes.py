@@ -47,6 +47,11 @@ def test_without_a_sandbox_none_is_kept_but_that_of_the_keepers() -> None:
     assert "truncation" in found["writes"].detail
 
 
+def test_it_is_tried_where_the_folder_for_it_cannot_be_made() -> None:
+    need("landlock")
+    assert holds(asyncio.run(probe("landlock", "/proc/nowhere")))
+
+
 def test_a_daemon_that_lives_on_breaks_a_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[KeptHold] = []
 

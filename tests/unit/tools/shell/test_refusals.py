@@ -100,6 +100,47 @@ def test_a_protected_place_inside_the_workspace_is_named_as_such(place: Place) -
     assert f"{hooks}/pre-commit is protected" in told and "Edit" in told
 
 
+@pytest.mark.parametrize("code", [0, 4])
+def test_that_git_could_not_change_its_settings_is_said_even_after_success(
+    place: Place, code: int
+) -> None:
+    line = "error: could not write config file .git/config: Device or resource busy\n"
+    told = place.told("branch 'x' set up", line, code=code)
+    assert told.startswith("[Sandbox (bwrap): .git/config is protected")
+
+
+def test_what_cannot_be_moved_is_protected(place: Place) -> None:
+    told = place.told("mv: cannot move 'conf' to 'conf2': Device or resource busy")
+    assert told.startswith(f"[Sandbox (bwrap): {place.work / 'conf'}, or something in it, is prot")
+    assert place.told(f"umount: {place.other}/mount: device or resource busy") == ""
+
+
+def test_a_name_from_elsewhere_is_not_taken_for_one_of_the_workspace(place: Place) -> None:
+    told = place.told(
+        "fatal: could not create leading directories of 'sub/../x/.git': Read-only file system"
+    )
+    assert told.startswith(f"[Sandbox (bwrap): it may write in {place.work} only.")
+
+
+def test_a_git_folder_elsewhere_is_protected_and_not_to_be_permitted(place: Place) -> None:
+    (place.other / ".git" / "hooks").mkdir(parents=True)
+    told = place.told(f"bash: line 1: {place.other}/.git/hooks/x: Read-only file system")
+    assert "is protected" in told and "allowWrite" not in told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Get ...: dial unix /var/run/docker.sock: socket: operation not permitted",
+        "Error connecting to agent: Operation not permitted",
+        "Error: connect EPERM /var/run/docker.sock",
+    ],
+)
+def test_a_service_that_is_out_of_reach_is_explained(place: Place, line: str) -> None:
+    told = place.told(line)
+    assert "sandbox.network.allowUnixSockets" in told and "sandbox.excludedCommands" in told
+
+
 def test_what_exists_and_was_not_seen_was_hidden(place: Place) -> None:
     hidden = place.other / "key"
     hidden.touch()
@@ -128,6 +169,12 @@ def test_refused_hosts_are_named_once(place: Place) -> None:
     told = place.told("curl: (56)", refused=("pypi.org", "pypi.org", "a.net"))
     assert "it refused to connect to pypi.org, a.net." in told
     assert "sandbox.network.allowedDomains" in told
+
+
+def test_a_path_is_named_beside_a_host(place: Place) -> None:
+    line = f"EROFS: read-only file system, mkdtemp '{place.other}/x'"
+    told = place.told(line, refused=("registry.example",))
+    assert f"{place.other}/x may not be touched." in told and "registry.example" in told
 
 
 def test_after_success_a_host_counts_only_when_it_is_spoken_of(place: Place) -> None:
