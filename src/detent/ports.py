@@ -102,8 +102,11 @@ class Host(Protocol):
 
     @property
     def scratch(self) -> str:
-        """A folder that both we and a confined command may write to; empty is wherever files go
-        that nobody keeps."""
+        """A folder for us and for confined commands; empty: wherever files go that nobody keeps."""
+
+    @property
+    def temporary(self) -> str:
+        """What confined commands have at TMPDIR, perhaps /tmp to them; empty: none of their own."""
 
     def real(self, path: str) -> str:
         """Where a name leads, all links resolved."""

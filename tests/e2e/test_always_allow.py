@@ -246,9 +246,7 @@ def test_a_rule_for_a_file_means_that_file_from_every_folder(runner: Runner, let
     ("said", "code", "times"),
     [("s9\ny\n", 0, 2), ("s9\ns\n", 0, 2), ("s9\ns9\n", 3, 2), ("u2\n", 3, 2), ("no s9\n", 3, 1)],
 )
-def test_a_slip_is_asked_about_once_more(
-    runner: Runner, said: str, code: int, times: int
-) -> None:
+def test_a_slip_is_asked_about_once_more(runner: Runner, said: str, code: int, times: int) -> None:
     runner.serve(*run_it())
     ran = runner.run("-p", "go", *STDIO, stdin=said)
     assert (ran.code, ran.stderr.count("Run it?")) == (code, times)

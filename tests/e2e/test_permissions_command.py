@@ -227,10 +227,27 @@ def test_no_link_is_made_outside(runner: Runner, links: dict[str, str]) -> None:
     symlinks = {name: target.format(outside=outside) for name, target in links.items()}
     name = cases_file(runner, case(), case(fs={"symlinks": symlinks}))
     ran = runner.run("permissions", "test", name, "--home", str(runner.folder / "h" / "x"))
-    assert ran.code == 2, ran
-    assert f"{name}:2: a link outside" in ran.stderr
+    assert ran.code == 1, ran
+    assert f"{name}:2: not tried: a link outside" in ran.stdout
     assert list(outside.iterdir()) == []
     assert not os.path.lexists("/etc/detent-test-link")
+
+
+@pytest.mark.parametrize(
+    ("bad", "fault"),
+    [
+        (case(mode="x"), "unknown permission mode 'x'"),
+        (case(rules={"deny": ["Bash(("]}), "not a permission rule"),
+    ],
+)
+def test_a_case_that_cannot_be_tried_does_not_keep_the_others_from_it(
+    runner: Runner, bad: dict[str, Any], fault: str
+) -> None:
+    ran = runner.run("permissions", "test", cases_file(runner, bad, case()), "--json")
+    *lines, score = ran.frames
+    assert [line["decision"] for line in lines] == ["deny", "allow"], ran
+    assert (ran.code, score["cases"]) == (1, 2)
+    assert fault in runner.run("permissions", "test", cases_file(runner, bad)).stdout
 
 
 @pytest.mark.parametrize(
@@ -243,10 +260,8 @@ def test_no_link_is_made_outside(runner: Runner, links: dict[str, str]) -> None:
             json.dumps(case(must="maybe")),
             ":1: not a case: Invalid enum value 'maybe' - at `$.must`",
         ),
-        (json.dumps(case(mode="x")), ":1: unknown permission mode 'x'"),
         (json.dumps(case(command=None)), ":1: not a case: Bash needs the field `command`"),
         (json.dumps(case(tool="Read")), ":1: not a case: Read needs the field `input`"),
-        (json.dumps(case(rules={"deny": ["Bash(("]})), ":1: "),
         ('{"permissions": {"allow": []}}', "no permissions.cases"),
         ('{"permissions": {"cases": {"Bash(x)": {}}}}', "Bash(x) is no rule of this file"),
         ('{"permissions": {"cases": {"Bash(x)": {"nomatch": []}}}}', "unknown field `nomatch`"),
@@ -265,7 +280,9 @@ def test_bad_files_are_named_with_the_line(runner: Runner, text: str, fault: str
     ("words", "fault"),
     [
         ((), "detent permissions takes:"),
-        (("explain",), "not 'explain'"),
+        (("explain",), "explain needs one call, in quotes"),
+        (("explain", ""), "explain needs one call, in quotes"),
+        (("test",), "test needs one FILE"),
         (("frob", "x"), "not 'frob x'"),
         (("explain", "Bash"), "Bash needs an input: write Bash(COMMAND)"),
         (("explain", "(ls)"), "not a call: '(ls)'"),
@@ -411,3 +428,22 @@ def test_suggest_covers_what_was_approved_and_nothing_that_was_refused(runner: R
 def test_suggest_without_a_past(runner: Runner) -> None:
     (found,) = runner.run("permissions", "suggest", "--json").frames
     assert found["settings"] == {"permissions": {"allow": []}}
+
+
+def test_the_same_change_is_told_once(runner: Runner) -> None:
+    same = reply(call("Bash", command="touch made"))
+    runner.serve(same, "done", same, "done")
+    for _ in range(2):
+        assert runner.run("-p", "go", *STDIO, stdin="y\n").code == 0
+    ran = runner.run("permissions", "replay", "--disallowedTools", "Bash")
+    assert ran.stdout.count("touch made") == 1 and "touch made (2 times)\n" in ran.stdout
+    assert "2 of 2 past calls" in ran.stdout
+
+
+@pytest.mark.parametrize("name", ["permissions", "trust", "doctor", "sessions", "models", "demo"])
+def test_help_of_a_subcommand(runner: Runner, name: str) -> None:
+    ran = runner.run(name, "--help")
+    assert (ran.code, ran.stderr) == (0, "")
+    assert ran.stdout.startswith(f"detent {name}") and "--output-format" not in ran.stdout
+    assert runner.run("help", name).stdout == ran.stdout
+    assert "--output-format" in runner.run("-p", name, "--help").stdout

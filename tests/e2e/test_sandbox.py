@@ -364,12 +364,27 @@ def test_with_landlock_nothing_is_reached_and_it_is_said(
         bash("curl -sS http://example.org/x"),
         bash("python3 -c 'import socket; socket.socket()'"),
         bash(f"cd / && touch {elsewhere}/x"),
+        bash(f"echo hi > /tmp/{elsewhere.name}; touch /tmp/{elsewhere.name}.2"),
         args=(*FREELY, "--sandbox", "landlock"),
     )
     assert "No host is reached" in found.stderr
-    local, named, raw, outside = results(found)
+    local, named, raw, outside, tmp = results(found)
     assert {backend for _, backend in results(found)} == {"landlock"}
     assert "reached" not in local[0]
     assert "[Sandbox (landlock): there is no network in it." in named[0], named
     assert "Operation not permitted" in raw[0]
     assert f"{elsewhere}/x may not be touched" in outside[0]
+    both = f"/tmp/{elsewhere.name} and /tmp/{elsewhere.name}.2"
+    assert f"[Sandbox (landlock): {both} may not be touched. " in tmp[0] and "$TMPDIR" in tmp[0]
+
+
+@needs_bwrap
+def test_what_a_command_leaves_in_tmp_is_explained_to_file_tools(
+    runner: Runner, elsewhere: Path
+) -> None:
+    name = f"/tmp/{elsewhere.name}"
+    found = ran(runner, bash(f"echo hi > {name}"), reply(call("Read", file_path=name)))
+    assert not Path(name).exists()
+    said = str(found.tool_results[1]["content"])
+    assert f"{name} is not here: commands of Bash have temporary files of their own" in said
+    assert f"$TMPDIR/{elsewhere.name}." in said

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,10 +118,37 @@ def test_what_is_odd_is_said_to_those_who_want_to_know(runner: Runner) -> None:
     runner.serve("hello", "hello")
     path = runner.state / "settings.json"
     put(path, {"permisions": {}, "permissions": {"deny": ["Bsah"]}})
-    assert runner.run("-p", "hi").stderr == ""
-    told = runner.run("-p", "hi", "--verbose").stderr
-    assert f"{path}: unknown setting permisions; did you mean permissions?\n" in told
-    assert f"{path}:1: the rule Bsah names no tool" in told
+    told = f"detent: {path}:1: the rule Bsah names no tool that there is; did you mean Bash?\n"
+    assert runner.run("-p", "hi").stderr == told, "a guard that is not there is told to everybody"
+    verbose = runner.run("-p", "hi", "--verbose").stderr
+    assert f"{path}: unknown setting permisions; did you mean permissions?\n" in verbose
+    assert told in verbose
+
+
+def test_a_hook_whose_keys_nobody_reads_is_told(runner: Runner) -> None:
+    runner.serve("hello")
+    path = runner.state / "settings.json"
+    entry = {"type": "command", "command": "true", "failClose": True}
+    put(path, {"hooks": {"PreToolUse": [{"hooks": [entry]}]}})
+    assert runner.run("-p", "hi").stderr == (
+        f"detent: {path}: hooks.PreToolUse[0].hooks[0]: failClose is not known, and does nothing; "
+        "did you mean failClosed?\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--permission-mode", "auto"), "mode auto asks as mode default does: autoMode.model"),
+        (("--sandbox", "off"), "commands run without a sandbox: it is switched off"),
+    ],
+)
+def test_what_is_as_it_was_set_is_said_to_those_who_want_to_know(
+    runner: Runner, flags: tuple[str, ...], told: str
+) -> None:
+    runner.serve("hello", "hello")
+    assert runner.run("-p", "hi", *flags).stderr == ""
+    assert f"detent: {told}" in runner.run("-p", "hi", *flags, "--verbose").stderr
 
 
 def test_one_line_for_a_file_that_needs_trust(runner: Runner) -> None:
@@ -149,9 +177,13 @@ def test_trust_is_stored_listed_and_taken_back(runner: Runner) -> None:
     ran = runner.prompt("go")
     assert (ran.code, made(runner)) == (3, [])
     assert "permissions.allow changed since you trusted it" in ran.stderr
+    changed = f"permissions.allow in {runner.work}/.claude/settings.json"
+    found = runner.run("doctor", "--sandbox", "off").stdout
+    assert f"Folder: {runner.work} (trusted, but changed: {changed})\n" in found
     assert runner.run("trust", "--remove").code == 0
     assert runner.run("trust", "--remove").code == 1
     assert runner.run("trust", "--list").stdout == "No folder is trusted.\n"
+    assert runner.run("trust", "--list", "x").code == 2
     put(runner.work / ".claude/settings.json", ALLOW)
     assert runner.prompt("go").code == 3
 
@@ -164,12 +196,12 @@ def test_everything_is_shown_and_nothing_runs_meanwhile(runner: Runner) -> None:
     assert made(runner) == ["conf"] and not runner.state.exists()
     for line in (
         "PreToolUse: touch stolen-0-hook",
-        "sets the variable: PATH",
+        f"sets the variable: PATH={runner.work}\n",
         "adds the folder: /",
         'x: {"command":"touch"',
-        "chooses the mode: bypass",
     ):
         assert line in shown.stdout
+    assert "chooses the mode" not in shown.stdout, "no project can set that one"
     assert "touch x<U+001B>[2J\n    Trust it? y<U+202E>" in shown.stdout
     assert "\x1b" not in shown.stdout and "\u202e" not in shown.stdout
 
@@ -219,3 +251,30 @@ def test_on_a_terminal_it_is_asked_once(
         process.wait()
     assert "Bash(touch *)" in shown
     assert (runner.state / "trust.json").exists() is (code == 0)
+
+
+def test_who_leaves_the_question_has_a_line_of_their_own(
+    runner: Runner, terminal: tuple[int, int]
+) -> None:
+    ours, theirs = terminal
+    process = subprocess.Popen(
+        [str(DETENT), "trust"], env=runner.env(), cwd=runner.work, stdin=theirs, stdout=theirs
+    )
+    try:
+        shown = ""
+        while "[y/N] " not in shown:
+            assert select.select([ours], [], [], PATIENCE)[0], shown
+            shown += os.read(ours, 65536).decode()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert os.read(ours, 65536) == b"\r\n"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_rule_that_was_kept_is_no_trusted_folder(runner: Runner) -> None:
+    runner.serve(TOUCH, "done")
+    assert runner.run("-p", "go", "--on-ask", "stdio", stdin="l\n").code == 0
+    assert (runner.state / "trust.json").exists()
+    assert runner.run("trust", "--list").stdout == "No folder is trusted.\n"

@@ -58,13 +58,17 @@ def test_the_same_file_and_no_other(began: str, names: list[str], later: str) ->
                 assert not allows(kept, other, here, folder) or other.startswith(f"{path}/"), kept
 
 
-@given(FOLDERS, st.sampled_from(["Edit(/a)", "Edit(//x/a)", "Bash(cat /a)", "Read(~/a)", "Edit(b)"]))
+@given(
+    FOLDERS, st.sampled_from(["Edit(/a)", "Edit(//x/a)", "Bash(cat /a)", "Read(~/a)", "Edit(b)"])
+)
 def test_the_projects_own_file_takes_it_as_it_is(began: str, rule: str) -> None:
     assert anchored(rule, "project", began, HOME) == rule
 
 
 @given(
-    st.sampled_from(["Bash(cat /a)", "Read(~/a)", "Edit(//x/a)", "Edit(*.py)", "Edit", "mcp__s__t"]),
+    st.sampled_from(
+        ["Bash(cat /a)", "Read(~/a)", "Edit(//x/a)", "Edit(*.py)", "Edit", "mcp__s__t"]
+    ),
     st.sampled_from(["user", "local"]),
 )
 def test_what_has_a_place_of_its_own_or_none_stays(rule: str, scope: Scope) -> None:

@@ -23,6 +23,12 @@ class Confinement:
         return "" if self.sandbox is None else self.sandbox.scratch
 
     @property
+    def temporary(self) -> str:
+        if "sandbox" not in self.__dict__ or self.sandbox is None:
+            return ""
+        return self.sandbox.temporary
+
+    @property
     def refused(self) -> Sequence[str]:
         if "sandbox" not in self.__dict__ or self.sandbox is None:
             return ()

@@ -1,7 +1,7 @@
 """The gate of a session: its rules, folders and mode, and who stands behind it."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -81,6 +81,17 @@ def missing_folders(grounds: Grounds) -> list[str]:
         for folder in grounds.settings.directories
         if not _there(folder, grounds)
     ]
+
+
+def quiet_facts(grounds: Grounds) -> Iterator[str]:
+    """What is as the user has set it, and could surprise all the same."""
+    options, settings = grounds.options, grounds.settings
+    is_auto = (options.permission_mode or settings.mode) == "auto"
+    if is_auto and not (options.classifier or settings.auto_model):
+        yield "mode auto asks as mode default does: autoMode.model names no model to decide"
+    wishes = settings.sandbox
+    if (options.sandbox or (wishes and wishes.backend)) == "off":
+        yield "commands run without a sandbox: it is switched off"
 
 
 def _there(folder: str, grounds: Grounds) -> str:

@@ -9,9 +9,9 @@ from detent.app.grounds import Grounds
 from detent.app.repository import git_folder
 from detent.app.settings.sandbox import SandboxWishes, full_path, is_pattern
 from detent.gate.terms import Rule
-from detent.host.sandbox.allowed import Hosts
+from detent.host.sandbox.network.allowed import Hosts
+from detent.host.sandbox.network.proxy import NetworkProxy
 from detent.host.sandbox.profile import PROTECTED, Backend, Profile, SandboxFailed, Wanted
-from detent.host.sandbox.proxy import NetworkProxy
 from detent.host.sandbox.sandbox import Sandbox
 from detent.host.sandbox.secrets import secret_places
 from detent.types.errors import BadInput
@@ -34,12 +34,8 @@ class SessionSandbox(Sandbox):
             return found
         self._is_known = True
         what = ""
-        if found == "landlock":
-            # It limits ports and no addresses: whoever may go to the proxy's port at home may go
-            # to that port anywhere. So there is no network at all.
-            self.profile = replace(self.profile, network="off")
-            if self.wants_hosts:
-                what = "No host is reached: with Landlock there is no network."
+        if found == "landlock" and self.wants_hosts:
+            what = "No host is reached: with Landlock there is no network."
         elif found == "none":
             what = "Commands run without a sandbox: none works here."
         if what:

@@ -13,6 +13,7 @@ from detent.app.gating import (
     missing_folders,
     mode_switch,
     permitted_mode,
+    quiet_facts,
     rules_of,
     workspace_of,
 )
@@ -61,7 +62,7 @@ class Engine:
         self.gate = gate
         self.shop = shop
         self.notices: list[str] = [*journal.notices, *grounds.settings.notices]
-        self.hints: tuple[str, ...] = grounds.settings.hints
+        self.hints: tuple[str, ...] = (*grounds.settings.hints, *quiet_facts(grounds))
         self.facts = facts_of(grounds.settings)
         """What is known of a model by its name."""
         self.parting: list[Event] = []

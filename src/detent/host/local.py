@@ -30,6 +30,8 @@ class Confining(Protocol):
     @property
     def scratch(self) -> str: ...
     @property
+    def temporary(self) -> str: ...
+    @property
     def refused(self) -> Sequence[str]: ...
     async def spawn(
         self,
@@ -73,6 +75,10 @@ class LocalHost:
     @property
     def scratch(self) -> str:
         return self._sandbox.scratch if self._sandbox is not None else ""
+
+    @property
+    def temporary(self) -> str:
+        return self._sandbox.temporary if self._sandbox is not None else ""
 
     def real(self, path: str) -> str:
         return os.path.realpath(path)

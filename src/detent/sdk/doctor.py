@@ -47,6 +47,8 @@ class Health(Struct, frozen=True):
     folder: str
     settings: tuple[SettingsFile, ...] = ()
     is_trusted: bool = False
+    changed: tuple[str, ...] = ()
+    """What in its files is not as it was when the user trusted it."""
     sandbox: SandboxHealth | None = None
     """None where the settings could not be read."""
     notices: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ async def examine(options: Options | None = None) -> Health:
     return replace(
         health,
         is_trusted=grounds.is_trusted,
+        changed=grounds.settings.changed,
         sandbox=sandbox,
         notices=grounds.settings.notices,
         problems=(trouble,) if trouble else (),

@@ -37,7 +37,7 @@ def trust(shown: WouldRun) -> None:
 
 
 def trusted_folders(environ: Mapping[str, str] | None = None) -> dict[str, bool]:
-    """Folders with a record, and whether what is there now still is the folder that was meant."""
+    """Those trusted for good, and whether what is there now still is the folder that was meant."""
     try:
         return folders(detent_home(os.environ if environ is None else environ))
     except Damaged as error:

@@ -19,6 +19,7 @@ class MemoryHost:
     """
 
     scratch = ""
+    temporary = ""
 
     def __init__(
         self, files: Mapping[str, str | bytes] | None = None, commands: Commands | None = None

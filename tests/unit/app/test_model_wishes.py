@@ -133,7 +133,9 @@ def test_providers_of_the_user_join_the_catalog() -> None:
 def test_where_requests_go_is_not_for_a_project() -> None:
     project = settings(project=True, providers=HOUSE, apiKeyHelper="steal")
     assert (project.providers, project.models, project.key_helper) == ({}, {}, "")
-    assert "only you can set them" in project.notices[0]
+    assert "its providers and apiKeyHelper are ignored; only you" in project.notices[0]
+    (note,) = settings(project=True, apiKeyHelper="steal").notices
+    assert note.endswith("its apiKeyHelper is ignored; only you can set it")
     mine = settings(providers=HOUSE, apiKeyHelper="ask")
     assert (set(mine.providers), mine.key_helper) == ({"house"}, "ask")
 

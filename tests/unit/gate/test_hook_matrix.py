@@ -258,6 +258,7 @@ def test_a_hook_that_fails_closed_denies_and_says_so(event: str, way: str, tmp_p
     scene.no = "set to deny whatever it cannot check"
     hooked = asyncio.run(scene.play(way, tmp_path, fail_closed=True))
     assert FAULTS[way](hooked.told[0])
+    assert hooked.told[0].endswith("; so it denies") and "decided nothing" not in hooked.told[0]
     assert scene.blocked
 
 

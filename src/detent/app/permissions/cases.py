@@ -103,7 +103,10 @@ def _at_home(home: str) -> Iterator[None]:
 
 
 def _run(line: bytes, where: str, home: str, proposer: Proposer) -> Result:
-    """Folders and links are of one case only: the next may want a link where a folder was."""
+    """Folders and links are of one case only: the next may want a link where a folder was.
+
+    A case that cannot be tried counts as denied and says why; the others are tried all the same.
+    """
     case = _read(line, where, home)
     try:
         with staged(home) as stage:
@@ -112,7 +115,7 @@ def _run(line: bytes, where: str, home: str, proposer: Proposer) -> Result:
                 stage.link(os.path.join(case.cwd, link), target)
             return _judge(case, home, proposer)
     except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+        return Result(case, "deny", None, f"{where}: not tried: {error}")
 
 
 def _read(line: bytes, where: str, home: str) -> Case:

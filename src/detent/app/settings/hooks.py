@@ -64,7 +64,7 @@ def _unread_in(group: Mapping[str, Any], place: str) -> Iterator[str]:
 
 
 def _unread(table: Mapping[str, Any], known: frozenset[str], place: str) -> Iterator[str]:
-    for key in table.keys() - known:
+    for key in sorted(table.keys() - known):
         from difflib import get_close_matches
 
         near = get_close_matches(key, known, 1)

@@ -59,6 +59,7 @@ def merge_all(sources: Sequence[Source], *, trusted: bool) -> Settings:
         merged = replace(
             merged,
             is_stranger=merged.is_stranger or bool(notes),
+            changed=(*merged.changed, *(f"{part} in {source.path}" for part in source.changed)),
             notices=(*merged.notices, *notes),
             hints=(*merged.hints, *hints),
         )

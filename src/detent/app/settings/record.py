@@ -84,6 +84,8 @@ class Settings(Struct, frozen=True):
     """Hosts of the web tools that need not be public."""
     is_stranger: bool = False
     """Something in the project's files takes a trust that nobody has given."""
+    changed: tuple[str, ...] = ()
+    """What in them is not as it was when the user trusted it."""
     notices: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     """What is worth a word to somebody who wants to know more."""

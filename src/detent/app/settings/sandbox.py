@@ -159,7 +159,7 @@ def _read(given: dict[str, Any], name: str, old: SandboxWishes) -> SandboxWishes
 def _check_domains(entries: tuple[str, ...], name: str) -> None:
     if not entries:
         return
-    from detent.host.sandbox.allowed import parse_place
+    from detent.host.sandbox.network.allowed import parse_place
 
     for entry in entries:
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from detent.app.settings.permissions import FOR_THE_USER_ALONE
 from detent.app.settings.sources import Where, load_sources, read_file, where_of
 from detent.app.settings.strangers import NEVER
 from detent.app.trust.parts import digests, relevant
@@ -82,12 +83,13 @@ def _wishes(values: Mapping[str, Any]) -> Iterator[Wish]:
         elif key == "mcpServers":
             yield Wish("server", f"{part}: {_plain(value)}")
         elif key == "env" and isinstance(value, dict):
-            yield from (Wish("variable", str(variable)) for variable in value)
+            yield from (Wish("variable", f"{name}={_plain(text)}") for name, text in value.items())
         elif part in ("allow", "additionalDirectories") and isinstance(value, list):
             kind = "allows" if part == "allow" else "folder"
             yield from (Wish(kind, str(entry)) for entry in value)
         elif part == "defaultMode":
-            yield Wish("mode", str(value))
+            if value not in FOR_THE_USER_ALONE:
+                yield Wish("mode", str(value))
         else:
             yield Wish("sets", f"{name} = {_plain(value)}")
 

@@ -54,11 +54,12 @@ def agreed(home: str, root: str) -> Agreed:
 
 
 def folders(home: str) -> dict[str, bool]:
-    """All that there is a record of, and whether it still is that folder."""
-    found = _folders(_read(path_of(home)))
+    """All that were trusted as such, and whether what is there still is that folder. For others
+    there may be a record, too: of a file that holds a rule which a person has kept."""
     return {
-        root: isinstance(record, dict) and _identity(root) == _recorded(record)
-        for root, record in found.items()
+        root: _identity(root) == _recorded(record)
+        for root, record in _folders(_read(path_of(home))).items()
+        if isinstance(record, dict) and record.get("trusted") is True
     }
 
 

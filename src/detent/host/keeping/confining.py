@@ -18,8 +18,8 @@ def confine(orders: "dict[str, Any]") -> "_socket.socket | None":
     drop_privileges()
     become_unreadable()
     if orders["landlock"]:
-        restrict(orders["writable"], orders["hidden"], orders["ports"])
-    forbid(orders["families"], only_tcp=orders["only_tcp"])
+        restrict(orders["writable"], orders["hidden"])
+    forbid(orders["families"])
     if orders["landlock"]:
         fork_guarded()
     return listening

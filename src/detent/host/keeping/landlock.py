@@ -1,4 +1,4 @@
-"""Landlock: what this process and all below it may write, read, connect to and signal.
+"""Landlock: what this process and all below it may write, read and signal; no TCP at all.
 
 It knows no "not below an allowed folder". So reading is granted to everything beside the way to
 each hidden place; what is hidden or protected inside a folder that may be written stays open.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CREATE, ADD, RESTRICT = 444, 445, 446
 VERSION_FLAG = 1
-BENEATH, PORT = 1, 2
+BENEATH = 1
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE = 1 << 4, 1 << 5
@@ -47,10 +47,8 @@ def version() -> int:
         return 0
 
 
-def restrict(
-    writable: "Collection[str]", hidden: "Collection[str]", ports: "Collection[int] | None"
-) -> None:
-    """`ports` are those of TCP that may be connected to; None is any. Raises OSError."""
+def restrict(writable: "Collection[str]", hidden: "Collection[str]") -> None:
+    """Raises OSError."""
     known = version()
     if not known:
         raise OSError(38, "this kernel has no Landlock")
@@ -58,8 +56,7 @@ def restrict(
     for right, since in SINCE.items():
         if known < since:
             handled &= ~right
-    limits_network = ports is not None and known >= NETWORK_SINCE
-    network = BIND_TCP | CONNECT_TCP if limits_network else 0
+    network = BIND_TCP | CONNECT_TCP if known >= NETWORK_SINCE else 0
     scopes = ABSTRACT_SOCKETS | SIGNALS if known >= SCOPES_SINCE else 0
     words = struct.pack("=QQQ", handled, network, scopes)
     size = 24 if known >= SCOPES_SINCE else 16 if known >= NETWORK_SINCE else 8
@@ -70,9 +67,6 @@ def restrict(
         _grant(ruleset, os.path.join(DEVICE_FOLDER, name), (handled & ~DEVICES))
     for path in writable:
         _grant(ruleset, path, handled & ~DEVICES)
-    if limits_network:
-        for port in ports or ():
-            call(ADD, ruleset, PORT, struct.pack("=QQ", CONNECT_TCP, port), 0)
     call(RESTRICT, ruleset, 0)
     os.close(ruleset)
 

@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 FILTER_MODE = 2
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 EPERM, ENOSYS = 1, 38
-LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
 
 X32 = 0x40000000
 """Calls of the same processor under other numbers."""
 NEW_NAMESPACES = 0x7E020000
-STREAM, KIND_OF_SOCKET, TCP = 1, 0xF, 6
-FAST_OPEN = 0x20000000
-"""Sends and connects in one, which Landlock does not see."""
 FAKE_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: type into a terminal."""
 
@@ -49,26 +46,25 @@ FORBIDDEN = {
 }  # fmt: skip
 LOOKED_INTO = {
     "clone": (56, 220), "clone3": (435, 435), "ioctl": (16, 29), "socket": (41, 198),
-    "sendto": (44, 206), "sendmsg": (46, 211), "sendmmsg": (307, 269), "prlimit64": (302, 261),
+    "prlimit64": (302, 261),
 }  # fmt: skip
-FLAGS_OF_SEND = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 
 Program = list[tuple[int, int, int, int]]
 
 
-def forbid(families: "Collection[int]", *, only_tcp: bool) -> None:
+def forbid(families: "Collection[int]") -> None:
     """`families` of sockets stay, all others go. Privileges must have been dropped. Raises
     OSError."""
     import ctypes
 
-    code = program(os.uname().machine, families, only_tcp=only_tcp)
+    code = program(os.uname().machine, families)
     packed = b"".join(struct.pack("=HBBI", *step) for step in code)
     steps = ctypes.create_string_buffer(packed, len(packed))
     head = struct.pack("@HP", len(code), ctypes.addressof(steps))
     control(PR_SET_SECCOMP, FILTER_MODE, head)
 
 
-def program(machine: str, families: "Collection[int]", *, only_tcp: bool) -> Program:
+def program(machine: str, families: "Collection[int]") -> Program:
     if machine not in MACHINES:
         raise OSError(ENOSYS, f"no filter for {machine}")
     architecture, column = MACHINES[machine]
@@ -88,34 +84,21 @@ def program(machine: str, families: "Collection[int]", *, only_tcp: bool) -> Pro
         # Its arguments are out of sight; all know the older call.
         "clone3": [_refuse(ENOSYS)],
         "ioctl": [_argument(1), *_none_of(FAKE_INPUT), _return(ALLOW)],
-        "socket": _socket(families, only_tcp=only_tcp),
+        "socket": _socket(families),
         # Of oneself only: one can end a process by what is left to it.
         "prlimit64": [_argument(0), (EQUAL, 1, 0, 0), _refuse(EPERM), _return(ALLOW)],
     }
-    if only_tcp:
-        for name, at in FLAGS_OF_SEND.items():
-            cases[name] = [
-                _argument(at),
-                (ANY_BIT, 0, 1, FAST_OPEN),
-                _refuse(EPERM),
-                _return(ALLOW),
-            ]
     for name, steps in cases.items():
         code += _when(LOOKED_INTO[name][column], steps)
     return [*code, _return(ALLOW)]
 
 
-def _socket(families: "Collection[int]", *, only_tcp: bool) -> Program:
-    known: Program = []
-    if only_tcp:  # not its relative of many paths either, whose connections nobody checks
-        known += [_argument(1), (AND, 0, 0, KIND_OF_SOCKET), (EQUAL, 1, 0, STREAM), _refuse(EPERM)]
-        known += [_argument(2), (EQUAL, 2, 0, 0), (EQUAL, 1, 0, TCP), _refuse(EPERM)]
-    known.append(_return(ALLOW))
+def _socket(families: "Collection[int]") -> Program:
     steps: Program = [_argument(0)]
     ordered = sorted(families)
     for at, family in enumerate(ordered):
         steps.append((EQUAL, len(ordered) - at, 0, family))
-    return [*steps, _refuse(EPERM), *known]
+    return [*steps, _refuse(EPERM), _return(ALLOW)]
 
 
 def _none_of(values: "Collection[int]") -> Program:

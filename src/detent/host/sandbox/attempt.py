@@ -64,7 +64,7 @@ class Attempts:
             if name != ".git":
                 attempt("protected", f"a file in {name}", partial(put, f"{path}/x"))
             attempt("protected", f"moving {name}", partial(os.rename, path, f"{path}.old"))
-        attempt("protected", "reading .env", lambda: read(f"{self.work}/.env"))
+        attempt("protected", "reading a denied file", lambda: read(f"{self.work}/.env"))
 
     def reach(self) -> None:
         tcp, udp = map(int, self.ports)

@@ -16,6 +16,7 @@ SEPARATE = (
     "--unshare-pid",
     "--unshare-ipc",
     "--unshare-uts",
+    "--unshare-net",
     "--unshare-cgroup-try",
     "--cap-drop",
     "ALL",
@@ -38,9 +39,7 @@ HIDE, WRITE, PIN, PROTECT = range(4)
 LAST = 10_000
 
 
-def command(
-    program: str, places: Places, temporary: str, root: str, *, has_network: bool
-) -> tuple[str, ...]:
+def command(program: str, places: Places, temporary: str, root: str) -> tuple[str, ...]:
     """`temporary` is what lies at /tmp inside; `root` is the folder of our own package."""
     own = (root, sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)))
     mounts = sorted(_mounts(places, temporary, own))
@@ -48,7 +47,6 @@ def command(
     return (
         program,
         *SEPARATE,
-        *(() if has_network else ("--unshare-net",)),
         *(base, "/", "/"),
         *SYSTEM,
         *(word for _, _, words in mounts for word in words),

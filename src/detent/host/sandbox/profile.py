@@ -46,7 +46,8 @@ class Profile(Struct, frozen=True):
     """Files and folders with secrets, our own among them."""
     protected: tuple[str, ...] = PROTECTED
     """Below each root; or absolute, below anything that may be written."""
-    network: Literal["off", "proxied", "on"] = "off"
+    network: Literal["off", "proxied"] = "off"
+    """Landlock cannot keep it to the proxy: `proxied` is off with it."""
     allow_unix_sockets: bool = False
     """Whoever can reach a socket of docker or of an ssh-agent is out of any sandbox."""
 

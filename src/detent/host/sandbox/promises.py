@@ -20,7 +20,7 @@ PROMISES: dict[Promise, str] = {
     "children": "everything that a command starts ends with it",
     "processes": "no process outside is ended",
     "sockets": "no service of this machine is reached through a socket",
-    "protected": "protected and secret files inside the workspace stay closed",
+    "protected": "protected files of the workspace stay, denied ones are not read",
     "permissions": "permissions of files outside the workspace stay",
 }
 NEEDED: tuple[Promise, ...] = (

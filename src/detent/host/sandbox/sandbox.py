@@ -56,7 +56,7 @@ class Sandbox:
         record: str = "",
         proxy: Proxy | None = None,
     ) -> None:
-        """`proxy` is needed for the network `proxied`; it is closed with the sandbox."""
+        """`proxy` is needed for the network `proxied` with bwrap; it is closed with the sandbox."""
         self.profile = profile
         self._wanted, self._record, self._proxy = wanted, record, proxy
         self._backend: Backend | None = None
@@ -64,7 +64,6 @@ class Sandbox:
         self._private = Private()
         self._nurseries: dict[tuple[object, ...], Nursery] = {}
         self._look: Look | None = None
-        self._port = 0
 
     @classmethod
     def unproven(cls, backend: Backend, profile: Profile, *, proxy: Proxy | None = None) -> Self:
@@ -84,6 +83,11 @@ class Sandbox:
     @property
     def scratch(self) -> str:
         return self._private.scratch
+
+    @property
+    def temporary(self) -> str:
+        """What commands have at TMPDIR; empty before the first of them."""
+        return "" if self._look is None else self._private.temporary
 
     @property
     def refused(self) -> Sequence[str]:
@@ -132,8 +136,6 @@ class Sandbox:
     async def _nursery(self, backend: Backend) -> Nursery:
         """Another one whenever the profile or what it protects has changed on the disk."""
         profile = self.profile
-        if profile.network == "proxied" and backend == "landlock":
-            await self._listen()
         if self._look is None or not self._look.is_true(profile):
             self._stop_looking()
             if backend == "bwrap":
@@ -154,52 +156,32 @@ class Sandbox:
         self._look = None
 
     def _bwrap(self, places: Places) -> Cell:
-        network = self.profile.network
-        is_proxied = network == "proxied"
-        orders = self._orders(listen=PORT if is_proxied else 0)
-        wrapper = command(
-            found_bwrap(), places, self._private.temporary, ROOT, has_network=network == "on"
-        )
-        welcome = self._proxy.serve if is_proxied and self._proxy is not None else None
-        return Cell(wrapper, orders, welcome)
+        wrapper = command(found_bwrap(), places, self._private.temporary, ROOT)
+        if self.profile.network == "off":
+            return Cell(wrapper, self._orders(LOCAL_FAMILIES))
+        if self._proxy is None:
+            raise SandboxFailed("The network of the sandbox is to be proxied, and nobody does it.")
+        return Cell(wrapper, self._orders(LOCAL_FAMILIES, listen=PORT), self._proxy.serve)
 
     def _landlock(self, places: Places) -> Cell:
-        network = self.profile.network
-        families = {"off": (), "proxied": LOCAL_FAMILIES[:2], "on": LOCAL_FAMILIES}[network]
-        ports = {"off": [], "proxied": [self._port], "on": None}[network]
-        orders = self._orders(
-            landlock=True,
-            writable=outermost(places.writable),
-            hidden=list(places.hidden),
-            ports=ports,
-            only_tcp=network == "proxied",
-            families=families,
-        )
-        return Cell((), orders)
+        """Without any network, be it `proxied`: Landlock limits ports and no addresses. Whoever
+        may go to the proxy's port at home may go to that port anywhere."""
+        writable, hidden = outermost(places.writable), list(places.hidden)
+        return Cell((), self._orders((), landlock=True, writable=writable, hidden=hidden))
 
-    def _orders(self, *, families: Sequence[int] = LOCAL_FAMILIES, **others: object) -> bytes:
+    def _orders(self, families: Sequence[int], **others: object) -> bytes:
         """For `keeping/confining.py`."""
-        if self.profile.network == "proxied" and self._proxy is None:
-            raise SandboxFailed("The network of the sandbox is to be proxied, and nobody does it.")
         unix = [int(socket.AF_UNIX)] if self.profile.allow_unix_sockets else []
-        orders = {"landlock": False, "listen": 0, "only_tcp": False, **others}
+        orders = {"landlock": False, "listen": 0, **others}
         return marshal.dumps({**orders, "families": [*families, *unix]})
 
-    async def _listen(self) -> None:
-        """On the machine's own loopback, once."""
-        if self._port == 0 and self._proxy is not None:
-            listening = socket.create_server(("127.0.0.1", 0))
-            self._port = listening.getsockname()[1]
-            await self._proxy.serve(listening)
-
     def _variables(self, backend: Backend, given: Mapping[str, str]) -> Mapping[str, str]:
-        is_alone = backend == "bwrap"
-        temporary = "/tmp" if is_alone else self._private.temporary
+        temporary = "/tmp" if backend == "bwrap" else self._private.temporary
         written = (*self.profile.writable, *self.profile.roots)
         own = {"TMPDIR": temporary, **cache_variables(given, written, temporary)}
-        if self.profile.network != "proxied" or self._proxy is None:
+        if backend != "bwrap" or self.profile.network == "off" or self._proxy is None:
             return own
-        return {**own, **self._proxy.variables(PORT if is_alone else self._port)}
+        return {**own, **self._proxy.variables(PORT)}
 
     async def _rest_idle(self, needed: tuple[object, ...]) -> None:
         """Of this thread, but for the one that is needed now."""
@@ -214,7 +196,6 @@ class Sandbox:
         self._nurseries.clear()
         if self._proxy is not None:
             await self._proxy.aclose()
-        self._port = 0
         self._stop_looking()
         await asyncio.to_thread(self._private.remove)
 

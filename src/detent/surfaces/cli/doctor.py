@@ -25,7 +25,7 @@ def doctor(words: tuple[str, ...], arguments: Arguments) -> int:
 
 def show(health: Health) -> None:
     print(f"detent {health.version}, Python {health.python}, {health.platform}")
-    print(f"Folder: {visible(health.folder)} ({'trusted' if health.is_trusted else 'not trusted'})")
+    print(f"Folder: {visible(health.folder)} ({visible(_trust(health))})")
     print("Settings:")
     for file in health.settings:
         print(f"  {file.level:<8} {visible(file.path)}")
@@ -39,15 +39,25 @@ def show(health: Health) -> None:
         print(f"Problem: {visible(problem)}")
 
 
+def _trust(health: Health) -> str:
+    if not health.is_trusted:
+        return "not trusted"
+    return f"trusted, but changed: {', '.join(health.changed)}" if health.changed else "trusted"
+
+
 def _show_sandbox(sandbox: SandboxHealth) -> None:
     print(f"Sandbox: {sandbox.chosen} (wanted: {sandbox.wanted}), profile {sandbox.profile}")
+    untried = _untried(sandbox.promises)
     width = max(len(promised.text) for promised in sandbox.promises)
     print(f"  {'':<{width}}  " + "  ".join(f"{name:<8}" for name in BACKENDS).rstrip())
     for promised in sandbox.promises:
         marks = (f"{'held' if promised.held.get(name) else 'NOT':<8}" for name in BACKENDS)
         print(f"  {promised.text:<{width}}  " + "  ".join(marks).rstrip())
-    for line in dict.fromkeys(_details(sandbox.promises)):
-        print(f"  {visible(line)}")
+        for name, detail in promised.details.items():
+            if name not in untried:
+                print(f"    got through {name}: {visible(detail)}")
+    for name, why in untried.items():
+        print(f"  {name}: {visible(why)}")
     hosts = ", ".join(sandbox.allowed_domains) or "none"
     but = f", but not {', '.join(sandbox.denied_domains)}" if sandbox.denied_domains else ""
     print(f"Hosts that commands may reach: {visible(hosts + but)}")
@@ -55,10 +65,7 @@ def _show_sandbox(sandbox: SandboxHealth) -> None:
         print(sandbox.hint)
 
 
-def _details(promises: tuple[Promised, ...]) -> list[str]:
-    return [
-        f"{backend}: {detail}"
-        for backend in BACKENDS
-        for promised in promises
-        if (detail := promised.details.get(backend))
-    ]
+def _untried(promises: tuple[Promised, ...]) -> dict[str, str]:
+    """Why a backend could not be tried: that is said of every promise alike."""
+    said = {name: {one.details.get(name, "") for one in promises} for name in BACKENDS}
+    return {name: why.pop() for name, why in said.items() if len(why) == 1 and "" not in why}

@@ -70,7 +70,7 @@ FLAGS = (
     Flag(
         "--permission-mode",
         "value",
-        "default, acceptEdits, plan, dontAsk or bypassPermissions.",
+        "default, acceptEdits, plan, auto, dontAsk or bypassPermissions.",
         metavar="MODE",
     ),
     Flag(

@@ -1,6 +1,8 @@
-"""What `detent --help` and a missing model print."""
+"""What `detent --help` and `detent SUBCOMMAND --help` print."""
 
-from detent.surfaces.cli.flags import FLAGS
+from collections.abc import Iterable
+
+from detent.surfaces.cli.flags import FLAGS, Flag
 
 USAGE = """\
 detent: a coding agent for the terminal. Every step holds.
@@ -26,13 +28,61 @@ turn limit · 5 incomplete · 6 no answer fitted the schema · 7 model unavailab
 """
 
 
-def help_text() -> str:
+SUBCOMMANDS = {
+    "sessions": """\
+detent sessions [all] [json]   the sessions of this folder, or all; for programs
+""",
+    "models": """\
+detent models                the models that can be used here
+detent models json           the same, for programs
+detent models check          exit code 1 when there is none
+detent models pull           get the model that runs on this machine
+detent models remove         remove it
+""",
+    "demo": """\
+detent demo [--scripted]     see it work in a scratch repository
+""",
+    "trust": """\
+detent trust [DIR]           what the files of a folder would do; asks whether to trust them
+""",
+    "doctor": """\
+detent doctor                what works here, tried out; exit code 1 when something does not
+""",
+    "permissions": """\
+detent permissions takes:
+  explain 'TOOL(INPUT)'             the decision on a call, and every rule that was looked at
+  test FILE [--home DIR]            cases with what must come of them, or a settings file
+  replay --settings NEW [--sessions ID]   which past calls would be decided otherwise
+  suggest [--sessions ID]           the fewest rules that permit what was approved
+""",
+}
+TAKEN = {
+    "sessions": ("--cwd",),
+    "demo": ("--model", "--scripted"),
+    "trust": ("--cwd", "--yes", "--list", "--remove"),
+    "doctor": ("--cwd", "--settings", "--sandbox", "--trust", "--json"),
+    "permissions": (
+        "--cwd", "--settings", "--setting-sources", "--permission-mode", "--allowedTools",
+        "--disallowedTools", "--sessions", "--home", "--trust", "--json",
+    ),
+}  # fmt: skip
+"""Flags that mean something there."""
+
+
+def help_text(subject: str = "") -> str:
+    """Of a subcommand, where it is one."""
+    if subject in SUBCOMMANDS:
+        taken = TAKEN.get(subject, ())
+        flags = _flags(flag for flag in FLAGS if flag.name in taken)
+        return SUBCOMMANDS[subject] + (f"\nFlags:\n{flags}" if flags else "")
+    return USAGE + _flags(flag for flag in FLAGS if flag.help) + EXIT_CODES
+
+
+def _flags(flags: Iterable[Flag]) -> str:
     lines = []
-    for flag in FLAGS:
-        if not flag.help:
-            continue
+    for flag in flags:
         names = ", ".join((*flag.aliases, flag.name) if flag.aliases else (flag.name,))
         label = f"{names} {flag.metavar}".strip()
         pad = " " * (34 - len(label)) if len(label) < 34 else "\n" + " " * 36
-        lines.append(f"  {label}{pad}{flag.help}")
-    return USAGE + "\n".join(lines) + "\n" + EXIT_CODES
+        lines.append(f"  {label}{pad}{flag.help}\n")
+    return "".join(lines)

@@ -70,7 +70,8 @@ def run(argv: list[str]) -> int:
         if arguments.on("--help"):
             from detent.surfaces.cli.help import help_text
 
-            print(help_text(), end="")
+            about = "" if arguments.on("--print") else next(iter(arguments.words), "")
+            print(help_text(about), end="")
             return 0
         if arguments.on("--version"):
             print(f"detent {VERSION}")
@@ -130,7 +131,7 @@ def subcommand(arguments: "Arguments") -> int | None:
     if name == "help":
         from detent.surfaces.cli.help import help_text
 
-        print(help_text(), end="")
+        print(help_text(next(iter(rest), "")), end="")
         return 0
     if name in LATER_SUBCOMMANDS:
         from detent.types.errors import BadInput

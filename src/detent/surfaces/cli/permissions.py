@@ -1,11 +1,13 @@
 """`detent permissions`: what the gate would say, and why."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from detent.sdk.permissions import (
+    Change,
     Explanation,
     Replay,
     Result,
@@ -25,11 +27,10 @@ from detent.surfaces.headless.wishes import options_from
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 
-USAGE = """detent permissions takes:
-  explain 'TOOL(INPUT)'             the decision on a call, and every rule that was looked at
-  test FILE [--home DIR]            cases with what must come of them, or a settings file
-  replay --settings NEW [--sessions ID]   which past calls would be decided otherwise
-  suggest [--sessions ID]           the fewest rules that permit what was approved"""
+MISSING = {
+    "explain": """needs one call, in quotes: detent permissions explain 'Bash(git push)'""",
+    "test": "needs one FILE: cases as JSON lines, or a settings file",
+}
 MOST_CHARACTERS = 100
 
 
@@ -52,7 +53,12 @@ def permissions(words: tuple[str, ...], arguments: Arguments) -> int:
             wanted = suggest(options_from(arguments), sessions)
             _print([_for_programs(wanted)] if as_json else None, suggested(wanted))
             return 0
-    raise BadInput(USAGE if not words else f"{USAGE}\nnot {' '.join(words)!r}")
+    if words and words[0] in MISSING:
+        raise BadInput(f"permissions {words[0]} {MISSING[words[0]]}")
+    from detent.surfaces.cli.help import SUBCOMMANDS
+
+    usage = SUBCOMMANDS["permissions"].rstrip()
+    raise BadInput(usage if not words else f"{usage}\nnot {' '.join(words)!r}")
 
 
 def _names_a_policy(arguments: Arguments) -> bool:
@@ -141,16 +147,22 @@ def rules_tested(results: Iterable[RuleResult]) -> Iterator[str]:
 
 
 def replayed(found: Replay) -> Iterator[str]:
-    for each in found.changes:
-        by = f" by {each.rule}" if each.rule else f" ({each.reason})"
-        yield f"{each.tool}: {_short(_main(each.input))}"
-        yield f"    was {each.was}; now {each.now}, would be {each.would_be}{by}"
+    alike = Counter(map(_change, found.changes))
+    for (call, what), times in alike.items():
+        yield f"{call} ({times} times)" if times > 1 else call
+        yield f"    {what}"
     yield (
         f"{found.changed} of {found.calls} past calls would be decided otherwise: "
         f"{found.stricter} stricter, {found.looser} looser"
     )
     if found.unread:
         yield f"{found.unread} could not be judged: the tools of today do not take them"
+
+
+def _change(each: Change) -> tuple[str, str]:
+    by = f" by {each.rule}" if each.rule else f" ({each.reason})"
+    what = f"was {each.was}; now {each.now}, would be {each.would_be}{by}"
+    return f"{each.tool}: {_short(_main(each.input))}", what
 
 
 def suggested(found: Suggestion) -> Iterator[str]:

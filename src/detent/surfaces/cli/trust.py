@@ -24,6 +24,8 @@ def run_trust(words: tuple[str, ...], arguments: Arguments) -> int:
         raise BadInput(f"detent trust takes one folder; not {' '.join(words)!r}")
     folder = words[0] if words else arguments.value("--cwd")
     if arguments.on("--list"):
+        if words:
+            raise BadInput(f"detent trust --list takes no folder; not {words[0]!r}")
         return _list()
     if arguments.on("--remove"):
         return _remove(folder)
@@ -48,8 +50,15 @@ def _ask(found: WouldRun, *, sure: bool) -> int:
 
 
 def _says_yes() -> bool:
-    print("Trust it? [y/N] ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    import signal
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        print("Trust it? [y/N] ", end="", flush=True)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        print(flush=True)  # what comes next begins on a line of its own
+        raise
 
 
 def _show(file: Asking) -> None:

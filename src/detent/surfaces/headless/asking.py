@@ -84,8 +84,8 @@ def asked(question: Question) -> str:
 def _call(question: Question) -> list[str]:
     """A command as it is, an edit as what it changes, all else as data."""
     tool, arguments = question.proposal.tool, dict(question.proposal.arguments)
-    command = arguments.pop("command", None) if tool == "Bash" else None
-    if isinstance(command, str):
+    if tool == "Bash" and isinstance(arguments.get("command"), str):
+        command = arguments.pop("command")
         further = [f"  with {_data(arguments)}"] if arguments else []
         return [f"  {tool}: {visible(command, indent=4)}", *further]
     from detent.surfaces.headless.change import change_lines

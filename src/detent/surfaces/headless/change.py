@@ -13,6 +13,7 @@ def change_lines(tool: str, arguments: dict[str, Any]) -> tuple[list[str], dict[
     """The lines, and the arguments that they do not show; no lines where they would not show all.
     What stands in both texts is no change: only some of it is shown."""
     lines: list[str] = []
+    told: tuple[str, ...] = ()
     if tool == "Write" and isinstance(arguments.get("content"), str):
         lines, told = [f"+{line}" for line in arguments["content"].split("\n")], ("content",)
     elif tool == "Edit" and all(isinstance(arguments.get(key), str) for key in EDITS):

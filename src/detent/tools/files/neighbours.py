@@ -8,6 +8,7 @@ from detent.tools.paths import shown
 LISTED = 50
 COMPARED = 2_000
 SUGGESTED = 3
+TMP = "/tmp/"
 
 
 async def entries_of(host: Host, folder: str, most: int) -> list[str]:
@@ -28,6 +29,8 @@ async def about_folder(host: Host, path: str) -> str:
 
 
 async def about_missing(host: Host, path: str, cwd: str) -> str:
+    if said := await _only_for_commands(host, path):
+        return said
     folder, name = os.path.split(path)
     if await host.facts(folder) is None:
         while folder != "/" and await host.facts(folder) is None:
@@ -37,6 +40,19 @@ async def about_missing(host: Host, path: str, cwd: str) -> str:
     hint = ", ".join(shown(os.path.join(folder, other), cwd) for other in near)
     said = f"{path} does not exist."
     return f"{said} Names near it: {hint}." if hint else f"{said} Paths are relative to {cwd}."
+
+
+async def _only_for_commands(host: Host, path: str) -> str:
+    """A sandbox has a place of its own for temporary files, which is /tmp to commands."""
+    name = path.removeprefix(TMP)
+    if not host.temporary or name == path:
+        return ""
+    if await host.facts(os.path.join(host.temporary, name)) is None:
+        return ""
+    return (
+        f"{path} is not here: commands of Bash have temporary files of their own. Let one copy it "
+        f"into the workspace, from $TMPDIR/{name}."
+    )
 
 
 def _nearest(name: str, others: list[str]) -> list[str]:

@@ -7,14 +7,17 @@ from outside: what we could write, or see, and the command could not, was kept f
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from detent.ports import Desk, Finished
 
 MOST_LINES = 200
 MOST_IN_LINE = 500
 NOT_EXECUTABLE = 126
-ITS_OWN = ("/tmp", "/dev")
-"""Written in every sandbox, and what lies there outside is not seen."""
+MOST_PATHS = 3
+DEVICES = "/dev"
+TMP = "/tmp"
+"""With bwrap it is the sandbox's own: what lies there outside is not seen."""
 
 _FAULT = re.compile(
     r"(?P<fixed>read-only file system)|(?P<denied>permission denied|operation not permitted)"
@@ -39,7 +42,16 @@ NETWORK = "sandbox.network.allowedDomains"
 WRITING = "sandbox.filesystem.allowWrite"
 READING = "sandbox.filesystem.allowRead"
 SOCKETS = "sandbox.network.allowUnixSockets"
-AS_IT_IS = "is protected: commands may read it. Write and Edit can ask to change it."
+
+AS_IT_IS = "{be} protected: commands may read {it}. Write and Edit can ask to change {it}."
+PROTECTED = f"{{}} {AS_IT_IS}"
+PINNED = f"{{}}, or something in {{it}}, {AS_IT_IS}"
+UNSEEN = f"{{}} {{be}} not to be seen in it. The user's setting {READING} shows {{it}}."
+OTHER_TMP = (
+    "{} {be} not to be seen in it: commands have a /tmp of their own. Put {it} into the workspace."
+)
+UNTOUCHABLE = f"{{}} may not be touched. The user permits writing with the setting {WRITING}."
+CLOSED_TMP = "{} may not be touched. Put temporary files into the folder $TMPDIR."
 
 
 def refusal(finished: Finished, printed: Sequence[str], desk: Desk, *, may_ask: bool) -> str:
@@ -49,7 +61,7 @@ def refusal(finished: Finished, printed: Sequence[str], desk: Desk, *, may_ask: 
         return ""
     hosts, path = _refused_hosts(finished, printed), _kept_config(printed)
     if finished.exit_code != 0:
-        path = path or _refused_path(finished.exit_code, printed, desk)
+        path = path or _refused_paths(finished, printed, desk)
     what = " ".join(filter(None, (path, hosts)))
     if not what and finished.exit_code != 0:
         what = _no_socket(printed) or _no_network(printed, finished.sandbox)
@@ -91,7 +103,7 @@ def _refused_hosts(finished: Finished, printed: Sequence[str]) -> str:
 def _kept_config(printed: Sequence[str]) -> str:
     for line in _lines(printed):
         if named := _GIT_CONFIG.search(line):
-            return f"{named[1]} {AS_IT_IS}"
+            return _sentence(PROTECTED, [named[1]])
     return ""
 
 
@@ -116,30 +128,59 @@ def _no_network(printed: Sequence[str], sandbox: str) -> str:
     )
 
 
-def _refused_path(exit_code: int, printed: Sequence[str], desk: Desk) -> str:
-    writable = _writable(desk)
+def _refused_paths(finished: Finished, printed: Sequence[str], desk: Desk) -> str:
+    ground = _Ground(finished, desk)
+    found: dict[str, list[str]] = {}
     for line, fault in _faults(printed):
         for path in _paths(line, fault.start(), desk.cwd):
-            if fault["busy"] and _is_inside(path, writable):
-                return f"{path}, or something in it, {AS_IT_IS}"
-            if fault["fixed"] and _could_write(path):
-                return _not_writable(path, writable)
-            if fault["missing"] and not _is_inside(path, writable) and os.path.lexists(path):
-                return f"{path} is not to be seen in it. The user's setting {READING} shows it."
-            if exit_code == NOT_EXECUTABLE or _is_inside(path, (*writable, *ITS_OWN)):
-                continue  # there it is the file's own mode that forbids it
-            if fault["denied"] and _could_write(path):
-                return _not_writable(path, writable)
-    return ""
+            if reason := ground.reason(path, fault):
+                found.setdefault(reason, []).append(path)
+                break
+        if len(set(chain(*found.values()))) == MOST_PATHS:
+            break
+    return " ".join(_sentence(reason, paths) for reason, paths in found.items())
 
 
-def _not_writable(path: str, writable: Sequence[str]) -> str:
-    if _is_inside(path, writable) and not os.path.lexists(os.path.dirname(path)):
-        # Not where it seems: git names places from the top of a repository.
-        return f"it may write in {', '.join(writable)} only. The user permits more with {WRITING}."
-    if _is_inside(path, writable) or "/.git/" in path:
-        return f"{path} {AS_IT_IS}"
-    return f"{path} may not be touched. The user permits writing with the setting {WRITING}."
+def _sentence(reason: str, paths: Sequence[str]) -> str:
+    names = list(dict.fromkeys(paths))
+    be, it = ("are", "them") if len(names) > 1 else ("is", "it")
+    return reason.format(" and ".join(names), be=be, it=it)
+
+
+class _Ground:
+    """What is where for a command that has failed."""
+
+    def __init__(self, finished: Finished, desk: Desk) -> None:
+        self._has_own_tmp = finished.sandbox == "bwrap"
+        self._is_program_at_fault = finished.exit_code == NOT_EXECUTABLE
+        self._writable = _writable(desk)
+        own = TMP if self._has_own_tmp else desk.host.temporary
+        self._open = (*self._writable, DEVICES, *filter(None, (own,)))
+
+    def reason(self, path: str, fault: re.Match[str]) -> str:
+        """Why it was kept from the command; empty when it was not."""
+        if fault["busy"]:
+            return PINNED if _is_inside(path, self._writable) else ""
+        if fault["missing"]:
+            is_hidden = not _is_inside(path, self._writable) and os.path.lexists(path)
+            return self._unseen(path) if is_hidden else ""
+        if fault["denied"] and (self._is_program_at_fault or _is_inside(path, self._open)):
+            return ""  # there it is the file's own mode that forbids it
+        return self._untouchable(path) if _could_write(path) else ""
+
+    def _unseen(self, path: str) -> str:
+        return OTHER_TMP if self._has_own_tmp and _is_inside(path, (TMP,)) else UNSEEN
+
+    def _untouchable(self, path: str) -> str:
+        is_writable = _is_inside(path, self._writable)
+        if is_writable and not os.path.lexists(os.path.dirname(path)):
+            # Not where it seems: git names places from the top of a repository.
+            places = ", ".join(self._writable).replace("{", "{{").replace("}", "}}")
+            return f"it may write in {places} only. The user permits more with {WRITING}."
+        if is_writable or "/.git/" in path:
+            return PROTECTED
+        is_in_tmp = not self._has_own_tmp and _is_inside(path, (TMP,))
+        return CLOSED_TMP if is_in_tmp else UNTOUCHABLE
 
 
 def _faults(printed: Sequence[str]) -> Iterator[tuple[str, re.Match[str]]]:

@@ -258,7 +258,7 @@ def test_everything_that_would_run_is_shown(disk: Disk) -> None:
     first, second = found(disk).files
     assert [(wish.kind, wish.text) for wish in first.wishes] == [
         ("runs", "PreToolUse Bash: ./x.sh"),
-        ("variable", "TOKEN"),
+        ("variable", "TOKEN=secret"),
         ("allows", "Bash(a:*)"),
         ("allows", "Edit"),
         ("folder", "/data"),

@@ -142,6 +142,12 @@ def bwrap(tmp_path: Path) -> Cell:
     return Cell("bwrap", tmp_path)
 
 
+@pytest.fixture
+def landlock(tmp_path: Path) -> Cell:
+    need("landlock")
+    return Cell("landlock", tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def temporary(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

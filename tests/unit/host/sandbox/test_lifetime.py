@@ -327,7 +327,7 @@ def test_a_nursery_says_why_it_could_not_be_confined() -> None:
     """Here because the orders want a port that nobody may listen on."""
 
     async def main() -> None:
-        orders = {"landlock": False, "listen": 70_000, "only_tcp": False, "families": []}
+        orders = {"landlock": False, "listen": 70_000, "families": []}
         nursery = Nursery(cell=Order((), marshal.dumps(orders)))
         with pytest.raises(NoNursery, match=r"port must be 0-65535|it ended"):
             await nursery.spawn(["true"], "/", {}, (0, 1, 2))

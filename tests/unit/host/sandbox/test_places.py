@@ -23,11 +23,8 @@ from detent.host.sandbox.profile import Profile
 from detent.host.sandbox.secrets import secret_places
 
 
-def options(profile: Profile, tmp_path: Path, **more: bool) -> list[str]:
-    places = find_places(profile, ())
-    return list(
-        command("bwrap", places, "/private", "/own", has_network=more.get("network", False))
-    )
+def options(profile: Profile) -> list[str]:
+    return list(command("bwrap", find_places(profile, ()), "/private", "/own"))
 
 
 def at(words: list[str], *wanted: str) -> int:
@@ -42,9 +39,7 @@ def test_the_nearest_word_about_a_place_is_the_last(tmp_path: Path) -> None:
     inner, key = hidden / "inner", hidden / "inner" / "key"
     inner.mkdir(parents=True)
     key.touch()
-    words = options(
-        Profile(roots=(str(outer), str(inner)), denied_reads=(str(hidden), str(key))), tmp_path
-    )
+    words = options(Profile(roots=(str(outer), str(inner)), denied_reads=(str(hidden), str(key))))
     order = [
         at(words, "--bind", "/private", "/tmp"),
         at(words, "--bind", str(outer), str(outer)),
@@ -62,7 +57,7 @@ def test_what_is_hidden_is_not_shown_again_by_its_protection(tmp_path: Path) -> 
     own.mkdir()
     hooks.mkdir(parents=True)
     hidden = (str(own), str(hooks.parent))
-    words = options(Profile(roots=(str(tmp_path),), denied_reads=hidden), tmp_path)
+    words = options(Profile(roots=(str(tmp_path),), denied_reads=hidden))
     assert at(words, "--tmpfs", str(own)) and at(words, "--tmpfs", str(hooks.parent))
     assert words.count(str(own)) == 2 and str(hooks) not in words
 
@@ -75,22 +70,20 @@ def test_what_is_hidden_is_not_shown_again_by_its_protection(tmp_path: Path) -> 
     ],
 )  # fmt: skip
 def test_what_no_sandbox_goes_without(tmp_path: Path, option: str) -> None:
-    words = options(Profile(roots=(str(tmp_path),)), tmp_path)
+    words = options(Profile(roots=(str(tmp_path),)))
     assert option in words
     assert at(words, "--cap-drop", "ALL") and at(words, "--remount-ro", "/proc")
-    shared = options(Profile(roots=(str(tmp_path),)), tmp_path, network=True)
-    assert (option in shared) == (option != "--unshare-net")
 
 
 def test_everything_as_a_root_comes_before_the_rest(tmp_path: Path) -> None:
-    words = options(Profile(roots=("/",)), tmp_path)
+    words = options(Profile(roots=("/",)))
     assert at(words, "--bind", "/", "/") < at(words, "--proc", "/proc")
     assert words.count("/") == 2 + 1, "only once, and where we stand"
 
 
 def test_a_read_only_workspace_stays_in_sight(tmp_path: Path) -> None:
     profile = Profile(roots=(str(tmp_path),), kind="read-only")
-    words = options(profile, tmp_path)
+    words = options(profile)
     assert at(words, "--ro-bind", str(tmp_path), str(tmp_path))
     assert missing_folders(profile) == []
 
@@ -121,7 +114,7 @@ def test_what_lies_in_a_writable_folder_is_not_mounted_by_its_name(tmp_path: Pat
     """A command could have put a link there since somebody looked."""
     inner = tmp_path / "deep" / "inner"
     inner.mkdir(parents=True)
-    words = options(Profile(roots=(str(tmp_path),), writable=(str(inner),)), tmp_path)
+    words = options(Profile(roots=(str(tmp_path),), writable=(str(inner),)))
     assert str(tmp_path) in words and str(inner) not in words
 
 

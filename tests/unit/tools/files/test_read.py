@@ -193,6 +193,18 @@ def test_a_missing_file_names_its_neighbours(memory: Memory) -> None:
     assert "relative to /p" in bench.text("Read", file_path="zzzzzz")
 
 
+def test_what_commands_have_left_in_a_tmp_of_their_own_is_explained(memory: Memory) -> None:
+    bench = memory({"/own/tmp/deep/x": "", "/tmp/there": "", "/p/a": ""})
+    missing = "Read: /tmp/deep/x does not exist"
+    assert bench.text("Read", file_path="/tmp/deep/x").startswith(missing)
+    bench.host.temporary = "/own/tmp"
+    said = bench.text("Read", file_path="/tmp/deep/x")
+    assert said.startswith("Read: /tmp/deep/x is not here: commands of Bash have temporary files")
+    assert said.endswith("$TMPDIR/deep/x.")
+    assert "does not exist" in bench.text("Read", file_path="/tmp/y")
+    assert "does not exist" in bench.text("Read", file_path="/p/deep/x")
+
+
 def test_an_unreadable_file_is_an_outcome(memory: Memory) -> None:
     class Closed(MemoryHost):
         async def read(self, path: str, limit: int, *, real: bool = False) -> bytes:

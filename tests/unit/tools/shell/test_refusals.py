@@ -17,10 +17,11 @@ class Place:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         # The rule about the sandbox's own /tmp is not for what a test keeps there.
-        monkeypatch.setattr("detent.tools.shell.refusals.ITS_OWN", ("/dev",))
-        self.work, self.other = folder / "work", folder / "other"
-        self.work.mkdir()
-        self.other.mkdir()
+        monkeypatch.setattr("detent.tools.shell.refusals.TMP", str(folder / "tmp"))
+        self.work, self.other, self.tmp = folder / "work", folder / "other", folder / "tmp"
+        for made in (self.work, self.other, self.tmp):
+            made.mkdir()
+        self.host = MemoryHost()
 
     def told(
         self, *printed: str, code: int = 1, refused: tuple[str, ...] = (), **more: bool
@@ -32,7 +33,7 @@ class Place:
         desk = Desk(
             call_id="c",
             cwd=str(self.work),
-            host=MemoryHost(),
+            host=self.host,
             files=None,  # type: ignore[arg-type]
             progress=lambda text: None,
             shop=BareShop(),  # type: ignore[arg-type]
@@ -139,6 +140,41 @@ def test_a_git_folder_elsewhere_is_protected_and_not_to_be_permitted(place: Plac
 def test_a_service_that_is_out_of_reach_is_explained(place: Place, line: str) -> None:
     told = place.told(line)
     assert "sandbox.network.allowUnixSockets" in told and "sandbox.excludedCommands" in told
+
+
+def test_up_to_three_refused_paths_are_named(place: Place) -> None:
+    names = [str(place.other / name) for name in "abcd"]
+    lines = [f"touch: cannot touch '{name}': Read-only file system\n" for name in names]
+    told = place.told("".join([*lines[:2], *lines[:2]]))
+    assert told.startswith(f"[Sandbox (bwrap): {names[0]} and {names[1]} may not be touched. The ")
+    told = place.told("".join(lines))
+    assert f" {' and '.join(names[:3])} may not" in told and names[3] not in told
+
+
+def test_refusals_for_different_reasons_are_all_told(place: Place) -> None:
+    hooks = place.work / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    lines = [f"bash: {path}/x: Read-only file system\n" for path in (hooks, place.other, hooks)]
+    lines.append(lines[0].replace("/x:", "/y:"))
+    told = place.told("".join(lines))
+    assert f"{hooks}/x and {hooks}/y are protected: commands may read them." in told
+    assert f" {place.other}/x may not be touched." in told
+
+
+def test_the_machines_tmp_is_closed_with_landlock(place: Place) -> None:
+    line = f"bash: line 1: {place.tmp}/x: Permission denied"
+    told = place.about(Finished(1, sandbox="landlock"), line)
+    assert told.startswith(f"[Sandbox (landlock): {place.tmp}/x may not be touched.")
+    assert "$TMPDIR" in told and "allowWrite" not in told
+    assert place.told(line) == "", "with bwrap it is the sandbox's own, and the mode's doing"
+    place.host.temporary = str(place.tmp)
+    assert place.about(Finished(1, sandbox="landlock"), line) == "", "so it is there"
+
+
+def test_what_lies_in_the_machines_tmp_is_not_seen_with_bwrap(place: Place) -> None:
+    (place.tmp / "x").touch()
+    told = place.told(f"cat: {place.tmp}/x: No such file or directory")
+    assert "a /tmp of their own" in told and "workspace" in told and "allowRead" not in told
 
 
 def test_what_exists_and_was_not_seen_was_hidden(place: Place) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from msgspec import Struct
 
 from detent.host.public import inside, is_inside_name
-from detent.host.sandbox.allowed import SETTING, Hosts
+from detent.host.sandbox.network.allowed import SETTING, Hosts
 from detent.http.proxy import open_forwarding, open_tunnel, proxy_for
 from detent.http.transport import Origin
 

@@ -9,11 +9,11 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 
-from detent.host.sandbox import socks
-from detent.host.sandbox.allowed import LOCAL, Hosts
-from detent.host.sandbox.asking import read_head
-from detent.host.sandbox.outward import Outward, RefusedHost, Resolve, Way
-from detent.host.sandbox.relay import Relay
+from detent.host.sandbox.network import socks
+from detent.host.sandbox.network.allowed import LOCAL, Hosts
+from detent.host.sandbox.network.asking import read_head
+from detent.host.sandbox.network.outward import Outward, RefusedHost, Resolve, Way
+from detent.host.sandbox.network.relay import Relay
 from detent.http.transport import Origin
 
 MOST_HEAD = 64 * 1024

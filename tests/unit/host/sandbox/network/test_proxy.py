@@ -11,10 +11,10 @@ from contextlib import suppress
 
 import pytest
 
-from detent.host.sandbox import outward, relay
-from detent.host.sandbox import proxy as module
-from detent.host.sandbox.allowed import Hosts
-from detent.host.sandbox.proxy import MOST_HEAD, NetworkProxy
+from detent.host.sandbox.network import outward, relay
+from detent.host.sandbox.network import proxy as module
+from detent.host.sandbox.network.allowed import Hosts
+from detent.host.sandbox.network.proxy import MOST_HEAD, NetworkProxy
 from loopback import AUTHORITY, Handler, Peer, Server, run, sends, server_side
 
 HERE = "127.0.0.1"

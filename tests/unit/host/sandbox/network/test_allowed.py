@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from detent.host.sandbox.allowed import Hosts, parse_place
+from detent.host.sandbox.network.allowed import Hosts, parse_place
 from detent.http.addresses import normal_host
 
 
