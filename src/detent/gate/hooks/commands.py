@@ -98,7 +98,9 @@ class Commands:
         if not trouble:
             return answer
         denies = entry.fail_closed and not entry.beside and KINDS[event.name].decides
-        end = "; so it denies" if denies else "; it decided nothing" if ran.exit_code is None else ""
+        end = (
+            "; so it denies" if denies else "; it decided nothing" if ran.exit_code is None else ""
+        )
         around.report(f"the {event.name} hook {entry.name!r} {trouble}{end}")
         if denies:
             reason = (
