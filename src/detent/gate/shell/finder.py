@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 from detent.gate.shell.characters import is_clear
-from detent.gate.shell.prover import prove
+from detent.gate.shell.prover import RESERVED, prove
 from detent.gate.shell.runners import (
     RUNNING,
     SHELLS,
@@ -24,6 +24,7 @@ from detent.gate.shell.script import Findings, Script, Simple
 from detent.gate.shell.spelling import spelled
 from detent.gate.shell.tree import FREE, Tree
 
+KEYWORDS = RESERVED | {"time", "coproc"}
 MOST = 200_000
 """Words and characters that are looked at behind commands and inside of substitutions, each as
 often as it is nested. A text with more counts as open; its own commands are all found."""
@@ -42,6 +43,8 @@ _WRITTEN = r"(?:[0-9]*|&)>[>|&]?[ \t]*(\"[^\"]*\"|'[^']*'|[^\s;|&()<>`]+)"
 _CUT = str.maketrans(dict.fromkeys(";|&()<>`{},", " "))
 _HERE = r"""(?<!<)<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([\w.-]+))"""
 _HIDDEN_JOIN = r"[^ \t\n]\\\n"
+_PLAIN = r"[A-Za-z0-9_./+-]+(?: +[A-Za-z0-9_./=:,@%+-]+)* *"
+"""Words without any sign: there is one way to read them, and no tree is needed."""
 
 
 @cache
@@ -127,6 +130,12 @@ class _Search:
         return self._left >= 0
 
     def _one(self, text: str, *, is_first: bool) -> None:
+        if re.fullmatch(_PLAIN, text) and (words := tuple(text.split()))[0] not in KEYWORDS:
+            self.words.update(dict.fromkeys(words))
+            if is_first:
+                self.direct[words] = None
+            self._behind(words)
+            return
         tree = Tree(text)
         for command in tree.commands:
             words = tuple(word.text for word in command)

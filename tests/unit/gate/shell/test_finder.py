@@ -1,13 +1,19 @@
 """What a text might run is found, however it is wrapped or quoted."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from detent.gate.shell import finder
 from detent.gate.shell.finder import agrees, find
 from detent.gate.shell.prover import prove
 from detent.gate.shell.script import Findings, Script, Simple, Word
 
+CORPORA = Path(__file__).parents[3] / "corpora"
 TARGET = ("rm", "x")
 
 
@@ -160,3 +166,25 @@ def test_a_difference_is_seen() -> None:
     assert not agrees(Script((a, c, Simple((Word("d"),)))), findings)
     assert not agrees(Script((Simple((Word("a"), Word("x"))), c)), findings)
     assert agrees(Script((Simple((Word("a"), Word("$X", is_literal=False))), c)), findings)
+
+
+def test_plain_words_are_read_as_the_tree_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The short way is only short."""
+    texts = {
+        json.loads(line)["command"]
+        for path in CORPORA.glob("*.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if json.loads(line)["tool"] == "Bash"
+    }
+    plain = [text for text in sorted(texts) if re.fullmatch(finder._PLAIN, text)]
+    assert len(plain) > 500
+    quick = [find(text) for text in plain]
+    monkeypatch.setattr(finder, "_PLAIN", "(?!)")
+    find.cache_clear()
+    assert [find(text) for text in plain] == quick
+    find.cache_clear()
+
+
+@pytest.mark.parametrize("text", ["time rm x", "coproc rm x", "if rm x", "A=1 rm x", "! rm x"])
+def test_keywords_and_assignments_are_no_plain_words(text: str) -> None:
+    assert ("rm", "x") in find(text).commands
