@@ -43,8 +43,10 @@ _WRITTEN = r"(?:[0-9]*|&)>[>|&]?[ \t]*(\"[^\"]*\"|'[^']*'|[^\s;|&()<>`]+)"
 _CUT = str.maketrans(dict.fromkeys(";|&()<>`{},", " "))
 _HERE = r"""(?<!<)<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([\w.-]+))"""
 _HIDDEN_JOIN = r"[^ \t\n]\\\n"
-_PLAIN = r"[A-Za-z0-9_./+-]+(?: +[A-Za-z0-9_./=:,@%+-]+)* *"
-"""Words without any sign: there is one way to read them, and no tree is needed."""
+_PLAIN_WORD = r"[A-Za-z0-9_./=:,@%+-]+|'[ -&(-~]*'"
+_PLAIN = rf"[A-Za-z0-9_./+-]+(?: +(?:{_PLAIN_WORD}))* *"
+"""Words without any sign, or wholly in quotes: there is one way to read them, and no tree is
+needed."""
 
 
 @cache
@@ -130,11 +132,11 @@ class _Search:
         return self._left >= 0
 
     def _one(self, text: str, *, is_first: bool) -> None:
-        if re.fullmatch(_PLAIN, text) and (words := tuple(text.split()))[0] not in KEYWORDS:
-            self.words.update(dict.fromkeys(words))
+        if words := _plain_words(text):
             if is_first:
                 self.direct[words] = None
             self._behind(words)
+            self.words.update(dict.fromkeys(words))
             return
         tree = Tree(text)
         for command in tree.commands:
@@ -194,6 +196,14 @@ class _Search:
         self.writes.update(
             dict.fromkeys(t for t in targets if t not in FREE and t != "-" and not t.isdigit())
         )
+
+
+def _plain_words(text: str) -> Command:
+    """Empty when it takes a tree to tell."""
+    if re.fullmatch(_PLAIN, text) is None:
+        return ()
+    words = tuple(word.strip("'") for word in re.findall(_PLAIN_WORD, text))
+    return () if words[0] in KEYWORDS else words
 
 
 def _pieces(text: str) -> Iterator[Command]:
