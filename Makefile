@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-sandbox bench-small specs coverage lock clean
+.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-sandbox bench-decisions bench-small specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -48,6 +48,10 @@ bench-streams: $(READY)
 # What a confined command costs over a plain one.
 bench-sandbox: $(READY)
 	$(BIN)/python bench/sandbox.py
+
+# How long the gate takes to decide on a command.
+bench-decisions: $(READY)
+	$(BIN)/python bench/decisions.py
 
 # The embedded model at work: the demo task ten times, and ten one-line repairs.
 bench-small: $(LOCAL)
