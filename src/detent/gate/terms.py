@@ -84,9 +84,6 @@ class Workspace:
     def holds(self, path: str) -> bool:
         return is_inside(self.full(path), self.roots)
 
-    def is_folder(self, path: str) -> bool:
-        return os.path.isdir(self.full(path))
-
     def reads_freely(self, path: str) -> bool:
         full = self.full(path)
         if is_inside(full, self.readable()):

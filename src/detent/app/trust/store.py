@@ -26,8 +26,6 @@ Table = dict[str, Any]
 class Agreed(Struct, frozen=True):
     """What was agreed to for one folder."""
 
-    is_known: bool = False
-    """There is a record of this very folder."""
     is_trusted: bool = False
     """The folder as such: programs that it brings along may run."""
     files: dict[str, dict[str, str]] = {}
@@ -50,7 +48,7 @@ def agreed(home: str, root: str) -> Agreed:
     files = record.get("files")
     files = files if isinstance(files, dict) else {}
     good = {path: parts for path, parts in files.items() if isinstance(parts, dict)}
-    return Agreed(True, record.get("trusted") is True, good)
+    return Agreed(record.get("trusted") is True, good)
 
 
 def folders(home: str) -> dict[str, bool]:

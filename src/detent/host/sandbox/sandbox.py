@@ -5,7 +5,7 @@ import marshal
 import os
 import socket
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from detent.host.child import Hold
@@ -16,8 +16,6 @@ from detent.host.sandbox.caches import cache_variables
 from detent.host.sandbox.places import (
     Look,
     Places,
-    find_places,
-    is_below,
     missing_folders,
     outermost,
     settled,
@@ -102,17 +100,6 @@ class Sandbox:
 
                 self._backend = await choose(self._wanted, self._record)
         return self._backend
-
-    async def open_places(self) -> tuple[str, ...]:
-        """What the profile wants closed and this backend leaves open: Landlock cannot close
-        anything inside a folder that may be written."""
-        if await self.backend() == "bwrap":
-            return ()
-        places = find_places(self.profile, ())
-        if await self.backend() == "none":
-            return (*places.hidden, *places.protected)
-        inside = [path for path in places.hidden if _is_inside(path, places.writable)]
-        return (*inside, *places.protected)
 
     async def spawn(
         self,
@@ -207,7 +194,3 @@ def found_bwrap() -> str:
         if os.access(path, os.X_OK):
             return path
     raise SandboxFailed(f"bubblewrap is not installed. {HINT}")
-
-
-def _is_inside(path: str, folders: Collection[str]) -> bool:
-    return any(is_below(path, folder) for folder in folders)
