@@ -232,7 +232,7 @@ NOT_READ_ONLY = [
         "git diff --output=x", "git diff --outpu=x", "git show -o x", "git diff --ext-diff",
         "git log --format=%G?", "git log --show-signature", "git -c core.pager=x log",
         "git branch x", "git push", "git -C /tmp status", "git show HEAD:.env", "git diff -Ox",
-        "cd / && ls", "tail -f notes.txt", "sed -n 'w x' notes.txt", "cat -- -/../../x", "ls --foo",
+        "cd / && ls", "tail -F notes.txt", "sed -n 'w x' notes.txt", "cat -- -/../../x", "ls --foo",
     )
 ] + [
     sh("ask", "cd / && cat etc/passwd", "Bash(cd:*)"),

@@ -29,7 +29,7 @@ FILE_READERS: dict[str, Known] = {
     ),
     "cat": known("AbeEnstTuv", "number number-nonblank show-all show-ends show-tabs"),
     "head": known("cnqvz", "lines bytes quiet silent verbose"),
-    "tail": known("cnqvz+", "lines bytes quiet silent verbose"),
+    "tail": known("cfnqvz+", "lines bytes follow quiet silent verbose"),
     "grep": known(
         "abceEFGhHiIlLmnoPqrRsTvwxyZzABC",
         "after-context before-context context color colour count extended-regexp fixed-strings "

@@ -66,7 +66,7 @@ def test_read_only(text: str) -> None:
         "git remote show a", "git show --output=x HEAD", "git log --format=%GG", "git diff *",
         "git -C /etc status", "git -c a=b log", "git diff --no-index a /etc/x", "git",
         "git log --ext-diff", "git diff -O/etc/x", "\"$X\" a", "./ls", "/bin/ls", "ls -- /etc",
-        "tail -f a", "awk 1 a", "cat -n \"$(ls)\"", "git grep -O x",
+        "tail -F a", "awk 1 a", "cat -n \"$(ls)\"", "git grep -O x",
     ],
 )  # fmt: skip
 def test_not_read_only(text: str) -> None:
