@@ -10,8 +10,10 @@ import sys
 import tempfile
 import textwrap
 import threading
+from pathlib import Path
 
 from detent.host.local import LocalHost
+from detent.host.nursery import ROOT
 
 from .conftest import Cell, bash
 
@@ -180,5 +182,15 @@ def test_4_a_repository_is_protected_from_its_first_moment_on(bwrap: Cell) -> No
 
 def test_5_sockets_of_services_are_not_even_seen(bwrap: Cell) -> None:
     """That none can be called, in either backend, is in `test_escapes.py`."""
-    ran = bwrap.bash("ls -A /run; ls -A /tmp; find / -xdev -type s 2>/dev/null | head")
-    assert ran.output.split() in ([], [bwrap.work.parts[2]])
+    ran = bwrap.bash("ls -A /run; find / -xdev -type s 2>/dev/null | head")
+    assert ran.output == ""
+
+
+def test_5_the_machines_own_temporary_files_are_not_seen(bwrap: Cell) -> None:
+    """But for what lies there and is needed: the workspace, and where we were installed."""
+    needed = (bwrap.work, Path(ROOT), Path(sys.prefix), Path(sys.base_prefix))
+    bound = {path.parts[2] for path in needed if path.parts[1] == "tmp"}
+    with tempfile.NamedTemporaryFile(dir="/tmp") as other:
+        seen = set(bwrap.bash("ls -A /tmp").output.split())
+        assert os.path.basename(other.name) not in seen
+    assert seen <= bound
