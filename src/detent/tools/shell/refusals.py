@@ -37,6 +37,8 @@ _GIT_CONFIG = re.compile(r"could not write config file (\S+): device or resource
 _NO_SOCKET = re.compile(
     r"(?:unix|socket|agent)\b.*(?:operation not permitted|EPERM)|EPERM.*\.sock", re.IGNORECASE
 )
+_NO_SERVER = re.compile(r"socket.*(?:operation not permitted|EPERM)", re.IGNORECASE | re.DOTALL)
+"""Traces tell of the socket some lines before."""
 
 NETWORK = "sandbox.network.allowedDomains"
 WRITING = "sandbox.filesystem.allowWrite"
@@ -118,10 +120,15 @@ def _no_socket(printed: Sequence[str]) -> str:
 
 
 def _no_network(printed: Sequence[str], sandbox: str) -> str:
-    if not any(_NO_NETWORK.search(text) for text in printed):
+    is_alone = sandbox == "landlock"
+    is_met = any(_NO_NETWORK.search(text) for text in printed)
+    if not is_met and not (is_alone and any(_NO_SERVER.search(text) for text in printed)):
         return ""
-    if sandbox == "landlock":
-        return f"there is no network in it. To reach hosts of {NETWORK} it takes bubblewrap."
+    if is_alone:
+        return (
+            "there is no network in it, not even among commands. For servers on this machine, and "
+            f"to reach hosts of {NETWORK}, it takes bubblewrap."
+        )
     return (
         "there is no network in it but the proxy of HTTP_PROXY, which lets through the hosts of "
         f"the user's setting {NETWORK}."

@@ -234,6 +234,13 @@ def test_programs_that_know_no_proxy_are_explained(place: Place, line: str) -> N
     assert place.told(line, code=0) == ""
 
 
+def test_with_landlock_a_server_cannot_listen_and_that_is_told(place: Place) -> None:
+    trace = "x = socket.socket(family)\nPermissionError: [Errno 1] Operation not permitted"
+    assert "not even among commands" in place.about(Finished(1, sandbox="landlock"), trace)
+    assert place.told(trace) == "", "in bubblewrap it is something else"
+    assert place.about(Finished(0, sandbox="landlock"), trace) == ""
+
+
 def test_with_landlock_there_is_no_proxy_to_name(place: Place) -> None:
     told = place.about(Finished(1, sandbox="landlock"), "connect: Network is unreachable")
     assert "HTTP_PROXY" not in told and "bubblewrap" in told
