@@ -371,7 +371,8 @@ def test_with_landlock_nothing_is_reached_and_it_is_said(
     local, named, raw, outside, tmp = results(found)
     assert {backend for _, backend in results(found)} == {"landlock"}
     assert "reached" not in local[0]
-    assert "[Sandbox (landlock): there is no network in it." in named[0], named
+    assert "[Sandbox (landlock): there is no network in it, not even" in named[0], named
+    assert "not even among commands" in raw[0], raw
     assert "Operation not permitted" in raw[0]
     assert f"{elsewhere}/x may not be touched" in outside[0]
     both = f"/tmp/{elsewhere.name} and /tmp/{elsewhere.name}.2"
