@@ -5,9 +5,10 @@ from typing import Literal
 
 from detent.gate.matching import read
 from detent.gate.rules import is_ignored_in_allow
+from detent.gate.shell.programs import INTERPRETERS, SHELLS
 from detent.gate.shell.prover import prove
 from detent.gate.terms import Rule
-from detent.gate.wrappers import INTERPRETERS, SHELLS, runs_its_arguments
+from detent.gate.wrappers import runs_its_arguments
 
 
 def lint_rule(rule: Rule, listed: Literal["allow", "ask", "deny"] = "allow") -> str:

@@ -2,11 +2,9 @@
 
 import re
 
+from detent.gate.shell.programs import INTERPRETERS, RUNNERS, SHELLS
 from detent.gate.shell.script import Simple, Word
 from detent.gate.wrappers import (
-    INTERPRETERS,
-    RUNNERS,
-    SHELLS,
     is_harmless_assignment,
     runs_its_arguments,
     unwrapped,

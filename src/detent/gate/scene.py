@@ -19,9 +19,10 @@ from detent.gate.commands import (
 from detent.gate.hosts import hosts_of
 from detent.gate.paths import spellings
 from detent.gate.patterns import Anchors
+from detent.gate.shell.programs import SHELLS
 from detent.gate.shell.script import Simple, Word
 from detent.gate.terms import Origin, Workspace
-from detent.gate.wrappers import SHELLS, unwrapped
+from detent.gate.wrappers import unwrapped
 from detent.ports import Proposal
 from detent.types.effects import Reads, Runs, Writes
 

@@ -3,27 +3,13 @@ covers together with what they run."""
 
 import re
 
+from detent.gate.shell.programs import RUNNERS, SHELLS, WRAPPERS
 from detent.gate.shell.script import Word
 
 HARMLESS_VARIABLES = frozenset(
     {"NODE_ENV", "CI", "LANG", "TZ", "TERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
      "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "RUST_BACKTRACE", "RUST_LOG", "GOOS", "GOARCH",
      "CGO_ENABLED"}
-)  # fmt: skip
-SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh", "fish", "csh", "tcsh"})
-INTERPRETERS = frozenset(
-    {"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua",
-     "awk", "gawk", "mawk", "tclsh", "osascript", "Rscript", "julia", "npx", "bunx", "uvx", "pipx",
-     "powershell", "pwsh"}
-)  # fmt: skip
-_WRAPPERS = frozenset(
-    {"timeout", "time", "nice", "nohup", "stdbuf", "command", "builtin", "noglob"}
-)
-RUNNERS = frozenset(
-    {"sudo", "doas", "env", "exec", "setsid", "watch", "flock", "ionice", "xargs", "busybox",
-     "toybox", "eval", "chroot", "unshare", "nsenter", "strace", "ltrace", "parallel", "runuser",
-     "pkexec", "systemd-run", "su", "script", "ssh", "trap", "coproc", "entr", "taskset", "chrt",
-     "source", ".", "unbuffer", "firejail", "bwrap", "gdb", "expect"}
 )  # fmt: skip
 _FROM_INPUT = Word("$INPUT", is_literal=False)
 """What xargs adds to a command: nobody knows what."""
@@ -60,7 +46,7 @@ def unwrapped(words: tuple[Word, ...]) -> tuple[Word, ...]:
         name = words[0].text
         if name == "xargs" and words[1].is_literal and not words[1].text.startswith("-"):
             rest = (*words[1:], _FROM_INPUT)
-        elif name in _WRAPPERS:
+        elif name in WRAPPERS:
             rest = _behind(name, words[1:])
         else:
             return words
@@ -110,4 +96,4 @@ def runs_its_arguments(words: tuple[str, ...]) -> bool:
         return any(word.startswith(_FINDS_RUNNING) for word in words[1:])
     if name in SHELLS:
         return any(word[:1] == "-" and "c" in word for word in words[1:])
-    return name in RUNNERS or name in _WRAPPERS
+    return name in RUNNERS

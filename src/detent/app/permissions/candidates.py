@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from detent.gate.commands import look
 from detent.gate.rules import parse_rule
+from detent.gate.shell.programs import INTERPRETERS, RUNNERS, SHELLS
 from detent.gate.shell.script import Word
 from detent.gate.terms import Origin, Rule, Workspace
 from detent.ports import Proposal
@@ -13,14 +14,10 @@ from detent.tools.registry import canonical_name
 from detent.types.effects import Connects, Reads, Runs, Writes
 from detent.types.errors import BadInput
 
-RUN_ANYTHING = frozenset(
-    {"at", "awk", "bash", "busybox", "bun", "bunx", "command", "dash", "deno", "doas", "docker",
-     "env", "eval", "exec", "find", "fish", "flock", "gdb", "ionice", "irb", "java", "kubectl",
-     "ksh", "lua", "make", "nice", "node", "nohup", "npx", "parallel", "perl", "php", "pipx",
-     "podman", "python", "python3", "ruby", "Rscript", "script", "setsid", "sh", "source", "ssh",
-     "stdbuf", "su", "sudo", "systemd-run", "time", "timeout", "toybox", "tmux", "uv", "uvx",
-     "watch", "xargs", "zsh", "chroot", "crontab", "ed", "emacs", "expect", "less", "man", "more",
-     "mysql", "nsenter", "nvim", "psql", "sqlite3", "strace", "tar", "unshare", "vi", "vim", "zip"}
+RUN_ANYTHING = RUNNERS | SHELLS | INTERPRETERS | frozenset(
+    {"at", "crontab", "docker", "ed", "emacs", "find", "irb", "java", "kubectl", "less", "make",
+     "man", "more", "mysql", "nvim", "podman", "psql", "sqlite3", "tar", "tmux", "uv", "vi", "vim",
+     "zip"}
 )  # fmt: skip
 """Whoever permits such a program with any argument permits everything."""
 MANY_TRADES = RUN_ANYTHING | frozenset(

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 from detent.gate.shell.characters import is_clear
+from detent.gate.shell.programs import SHELLS
 from detent.gate.shell.prover import RESERVED, prove
 from detent.gate.shell.runners import (
     RUNNING,
-    SHELLS,
     Command,
     beginning,
     inner,

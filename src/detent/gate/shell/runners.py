@@ -5,33 +5,21 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from detent.gate.shell.programs import INTERPRETERS, OPERANDS, RUNNERS, SHELLS
 from detent.gate.shell.prover import RESERVED, is_assignment
 
 Command = tuple[str, ...]
 """One simple command as its words, quotes removed."""
 
-SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh", "rbash", "mksh"})
-_OPERANDS = {
-    "timeout": 1, "flock": 1, "chroot": 1, "taskset": 1, "chrt": 1, "ssh": 1, "su": 1, "entr": 0,
-    "runuser": 1, "time": 0, "nice": 0, "nohup": 0, "stdbuf": 0, "command": 0, "builtin": 0,
-    "sudo": 0, "doas": 0, "env": 0, "exec": 0, "setsid": 0, "watch": 0, "ionice": 0, "xargs": 0,
-    "busybox": 0, "toybox": 0, "unshare": 0, "nsenter": 0, "strace": 0, "ltrace": 0, "parallel": 0,
-    "pkexec": 0, "systemd-run": 0, "script": 1, "coproc": 1, "gtimeout": 1, "eval": 0, "then": 0,
-}  # fmt: skip
-"""Programs that run their arguments, and how many words of their own stand before these."""
-
-RUNNERS = frozenset(_OPERANDS) | {"trap", "source", "."}
 RUNNING = RUNNERS | SHELLS | {"find"}
 _SAYING = frozenset(
     {"watch", "ssh", "su", "script", "parallel", "flock", "runuser", "entr", "trap", "sudo", "doas",
      "env", "eval", "systemd-run", "pkexec", "strace", "unshare", "nsenter"}
 )  # fmt: skip
-"""Of those, the ones that take a whole text as one word."""
+"""Of the runners, the ones that take a whole text as one word."""
 
-_SPEAKERS = frozenset(
-    {"python", "python3", "perl", "ruby", "node", "awk", "gawk", "mawk", "php", "make"}
-)
-"""Interpreters: a text among their arguments may hold a command."""
+_SPEAKERS = INTERPRETERS | {"make"}
+"""A text among their arguments may hold a command."""
 
 _GIVEN = frozenset({"xargs", "parallel"})
 """What they run gets more words than the text shows."""
@@ -100,7 +88,7 @@ def inner(command: Command) -> Inner:
         return Inner(texts=(" ".join(words),))
     if name in _SPEAKERS:
         return Inner(foreign=tuple(word for word in words if _is_text(word)))
-    return _runner(name, words) if name in _OPERANDS else Inner()
+    return _runner(name, words) if name in OPERANDS else Inner()
 
 
 def _shell(words: Command) -> Inner:
@@ -128,7 +116,7 @@ def _find(words: Command) -> Inner:
 def _runner(name: str, words: Command) -> Inner:
     if name in _GIVEN:
         words = tuple(word for word in words if not re.match(_JOINED_VALUE, word))
-    runs = tuple(_starts(words, _OPERANDS[name]))
+    runs = tuple(_starts(words, OPERANDS[name]))
     if name == "time":
         runs = (words, *runs)  # a keyword: what stands behind it may look like anything
     texts: list[str] = []
