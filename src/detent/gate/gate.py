@@ -318,6 +318,8 @@ class Gatekeeper:
         self._hooks = both(self._hooks, hooks)
 
     async def happened(self, moment: str, **facts: Any) -> HookAnswer:
+        if not self.hears(moment):
+            return HookAnswer()
         from detent.gate.hooks.events import event_of
 
         return await self.tell(event_of(moment, **facts))

@@ -6,9 +6,9 @@ Loaded with the first hook that listens to one of them.
 from typing import Any
 
 from detent.loop.kit import Kit
-from detent.loop.limits import Halt, Tally
+from detent.loop.limits import Halt
 from detent.types.codec import arguments_object
-from detent.types.content import Call, UserBlock, plain_text
+from detent.types.content import Call, plain_text
 from detent.types.errors import PromptBlocked
 from detent.types.events import CallEnded, CallStarted, Compacted, Notice, Reminded, Replied
 from detent.types.outcomes import Outcome
@@ -25,22 +25,6 @@ async def session_started(kit: Kit, source: str) -> None:
         await kit.emit(Reminded(text=answer.context, source="session hook"))
     if answer.stop:
         raise PromptBlocked(answer.stop)
-
-
-async def loop_started(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -> None:
-    await kit.gate.happened("on_loop_start", turn=tally.turn, prompt=plain_text(content))
-
-
-async def iteration_completed(kit: Kit, tally: Tally) -> None:
-    step = tally.steps[-1]
-    await kit.gate.happened(
-        "on_iteration_complete",
-        turn=tally.turn,
-        step=step.step,
-        stop=step.stop,
-        calls=step.calls,
-        usage=step.usage,
-    )
 
 
 async def may_compact(kit: Kit, compacted: Compacted) -> bool:

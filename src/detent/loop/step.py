@@ -41,6 +41,15 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
             from detent.loop.occasions import calls_ended
 
             stop = stop or await calls_ended(kit)
+        done = tally.steps[-1]
+        await kit.gate.happened(
+            "on_iteration_complete",
+            turn=tally.turn,
+            step=done.step,
+            stop=done.stop,
+            calls=done.calls,
+            usage=done.usage,
+        )
         return reply, stop
 
 

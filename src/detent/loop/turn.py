@@ -11,7 +11,7 @@ from detent.loop.limits import Halt, Tally, blocked, exceeded, first_output, set
 from detent.loop.rest import at_rest, last_word
 from detent.loop.room import make_room, recovered
 from detent.loop.step import run_step
-from detent.types.content import UserBlock
+from detent.types.content import UserBlock, plain_text
 from detent.types.errors import ModelFailure, PromptBlocked
 from detent.types.events import Notice, Prompted, Reason, Reminded, Rewound, TurnEnded
 
@@ -70,10 +70,7 @@ async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) ->
     await take_steering(kit, tally)  # what an interrupted turn did not come to hear
     if added := await kit.gate.prompted(content):
         await kit.emit(Reminded(text=added, source="prompt hook"))
-    if kit.gate.hears("on_loop_start"):
-        from detent.loop.occasions import loop_started
-
-        await loop_started(kit, tally, content)
+    await kit.gate.happened("on_loop_start", turn=tally.turn, prompt=plain_text(content))
 
 
 async def converse(kit: Kit, tally: Tally) -> Halt:
@@ -92,10 +89,6 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
             if await recovered(kit, tally, failure):
                 continue
             raise
-        if kit.gate.hears("on_iteration_complete"):
-            from detent.loop.occasions import iteration_completed
-
-            await iteration_completed(kit, tally)
         kit.trace("Compact", "")
         await make_room(kit, tally)
         if stopped:

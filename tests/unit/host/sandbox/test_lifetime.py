@@ -16,6 +16,7 @@ from detent.host.nursery import Cell as Order
 from detent.host.nursery import NoNursery, Nursery
 from detent.host.sandbox.profile import Profile, SandboxFailed
 from detent.host.sandbox.sandbox import Sandbox
+from detent.ports import Running
 
 from ..conftest import DAEMON, Marked, Pieces, open_descriptors, parent, runs, soon
 from .conftest import GUARD, Cell, bash, holder, need, run
@@ -53,19 +54,25 @@ def test_cancelling_ends_everything_in_it(cell: Cell, marked: Marked) -> None:
     cell.story(tell)
 
 
+async def asleep(host: LocalHost, cell: Cell, marked: Marked) -> Running:
+    """A job that is up and would run for long."""
+    out = Pieces()
+    job = await host.start(
+        ["bash", "-c", "echo up; sleep 600"],
+        cwd=str(cell.work),
+        output=out,
+        env=marked.env,
+        confined=True,
+    )
+    await out.first()
+    return job
+
+
 def test_a_job_goes_on_beside_other_commands_and_ends_with_the_host(
     cell: Cell, marked: Marked
 ) -> None:
     async def tell(host: LocalHost) -> None:
-        out = Pieces()
-        job = await host.start(
-            ["bash", "-c", "echo up; sleep 600"],
-            cwd=str(cell.work),
-            output=out,
-            env=marked.env,
-            confined=True,
-        )
-        await out.first()
+        job = await asleep(host, cell, marked)
         assert (await bash(host, "echo beside", str(cell.work))).output == "beside\n"
         assert marked.pids() and job.pid > 0
         assert getattr(job, "sandbox", cell.backend) == cell.backend
@@ -118,15 +125,7 @@ def test_when_it_is_killed_its_commands_go_and_the_next_one_gets_another(
     cell: Cell, marked: Marked
 ) -> None:
     async def tell(host: LocalHost) -> None:
-        out = Pieces()
-        job = await host.start(
-            ["bash", "-c", "echo up; sleep 600"],
-            cwd=str(cell.work),
-            output=out,
-            env=marked.env,
-            confined=True,
-        )
-        await out.first()
+        job = await asleep(host, cell, marked)
         os.kill(holder(host), signal.SIGKILL)
         ended = await asyncio.wait_for(job.end(), 10)
         assert ended.exit_code < 0
