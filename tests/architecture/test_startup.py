@@ -25,21 +25,21 @@ USED = """
 detent
 detent.app approvers clock desk gating grounds inbox journal models options places recorder \
 settings settings.record settings.sources surroundings toolbox wire wishes workshop
-detent.context bounds conversation media project prompt prompt.access tokens
+detent.context bounds conversation media project prompt prompt.access shaping tokens
 detent.gate gate hooks paths terms
 detent.http exchange transport
 detent.loop calls form kit limits listener rest room stages step turn
 detent.models assemble build catalog client credentials protocols \
 protocols.anthropic_messages protocols.caching protocols.stops protocols.wire providers retry \
 route sse watch
-detent.ports
+detent.ports machine
 detent.sdk approval channel options session summary
 detent.session log store
 detent.surfaces arguments cli cli.flags cli.main headless headless.activity headless.exit_codes \
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
 headless.text headless.wishes
 detent.tools registry
-detent.types codec content effects errors events messages outcomes usage verdicts version
+detent.types budget codec content effects errors events messages outcomes usage verdicts version
 """
 """In each line a package, and the modules of it that a run in text mode uses."""
 

@@ -17,13 +17,17 @@ from detent.session.log import frame, read_log
 from detent.types.content import Image, Redacted, Result, Text, Thinking
 from detent.types.effects import Effect
 from detent.types.events import (
+    Budgeted,
     CallEnded,
     CallStarted,
     Classified,
     Entry,
+    HooksRan,
     Opened,
     Prompted,
     Replied,
+    Restored,
+    Trimmed,
     TurnEnded,
     Withheld,
 )
@@ -49,7 +53,11 @@ def test_every_entry_is_read() -> None:
     assert (reading.damaged, reading.torn) == (0, False)
     assert len(reading.entries) == len(LOG.read_bytes().splitlines())
     assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - {
+        Budgeted,
         Classified,
+        HooksRan,
+        Restored,
+        Trimmed,
         Withheld,
     }
     opened = reading.entries[0]

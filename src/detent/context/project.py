@@ -29,7 +29,9 @@ from detent.types.events import (
     Prompted,
     Reminded,
     Replied,
+    Restored,
     Rewound,
+    Trimmed,
     Withheld,
 )
 from detent.types.messages import Assistant, Message, User
@@ -51,13 +53,17 @@ def project(entries: Sequence[Entry]) -> list[Message]:
 
 
 def effective(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that still count: not rewound ones, nor compacted ones, nor withheld pictures."""
+    """The entries that still count, as they read now: rewound and compacted ones do not."""
     kept: list[Entry] = []
-    for entry in _not_rewound(entries):
+    for entry in _not_restored(_not_rewound(entries)):
         if isinstance(entry, Compacted):
             kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
         elif isinstance(entry, Withheld):
             kept = [without_media(e, entry.reason) if e.seq in entry.entries else e for e in kept]
+        elif isinstance(entry, Trimmed):
+            from detent.context.trims import trimmed
+
+            kept = trimmed(kept, entry.trims)
         else:
             kept.append(entry)
     return kept
@@ -74,9 +80,16 @@ def _not_rewound(entries: Sequence[Entry]) -> list[Entry]:
     return kept
 
 
+def _not_restored(entries: list[Entry]) -> list[Entry]:
+    void = {seq for entry in entries if isinstance(entry, Restored) for seq in entry.entries}
+    return [e for e in entries if e.seq not in void] if void else entries
+
+
 def _survives(earlier: Entry, compaction: Compacted) -> bool:
     """An earlier summary is part of the new one, although it was written after what is kept."""
-    return earlier.seq >= compaction.keeps_from and not isinstance(earlier, Compacted)
+    if isinstance(earlier, Compacted):
+        return False
+    return earlier.seq >= compaction.keeps_from or earlier.seq in compaction.keeps
 
 
 class Projection:
@@ -87,6 +100,8 @@ class Projection:
         self._open_calls: list[tuple[str, str]] = []
         """Ids of the last reply's calls: as sent, and as logged."""
         self._tail: list[UserBlock] = []
+        self._leading = 0
+        """How many blocks of the tail read before the last prompt."""
         self._outcomes: dict[str, Outcome] = {}
         self._started: dict[str, str] = {}
         """Ids of calls that have begun, with what they are."""
@@ -96,7 +111,12 @@ class Projection:
         match entry:
             case Prompted(content=content):
                 self._tell_lost()
+                self._leading = len(self._tail)
                 self._say(content)
+            case Reminded(text=text, leads=True):
+                if text.strip():
+                    self._tail.insert(self._leading, Text(text))
+                    self._leading += 1
             case Reminded(text=text) | Compacted(summary=text):
                 self._say((Text(text),))
             case CallStarted(call_id=call_id, name=name, arguments=arguments):
@@ -112,6 +132,13 @@ class Projection:
         """A snapshot: calls still without an outcome get a synthetic result."""
         pending = self._pending()
         return [*self._closed, User(pending)] if pending else list(self._closed)
+
+    def is_open(self, call_id: str) -> bool:
+        """Whether the call's result has been in no request yet."""
+        return call_id in self._outcomes
+
+    def amend(self, call_id: str, outcome: Outcome) -> None:
+        self._outcomes[call_id] = outcome
 
     def knows_call(self, call_id: str) -> bool:
         """Also a call whose answer was lost: its outcome must not be taken for another's."""
@@ -182,6 +209,7 @@ class Projection:
             self._started.pop(logged, None)
         self._open_calls = []
         self._tail = []
+        self._leading = 0
 
 
 def _told_to(author: Replied, earlier: Assistant) -> Iterable[AssistantBlock]:

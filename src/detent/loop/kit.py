@@ -1,15 +1,29 @@
 """Everything a turn works with, in one frozen record passed by hand."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from detent.context.conversation import Conversation
+from detent.context.shaping import Shaping
 from detent.loop.limits import Limits, Price
 from detent.loop.stages import Trace, no_trace
-from detent.ports import Approver, Clock, Desk, Emit, Gate, Inbox, Model, Toolbox, Workshop
-from detent.types.events import Signal
+from detent.ports import (
+    Approver,
+    Clock,
+    Desk,
+    Emit,
+    Gate,
+    Inbox,
+    Model,
+    Reminders,
+    Toolbox,
+    Workshop,
+)
+from detent.types.events import Reminded, Signal
+
+Moment = Literal["prompt", "calls", "compacted"]
 
 
 class DeskMaker(Protocol):
@@ -20,6 +34,13 @@ class DeskMaker(Protocol):
     @property
     def shop(self) -> Workshop: ...
     def __call__(self, call_id: str, progress: Callable[[str], None]) -> Desk: ...
+
+
+class Unreminded:
+    """Nothing is ever due."""
+
+    async def due(self, moment: Moment) -> Sequence[Reminded]:
+        return ()
 
 
 class Kit(Struct, frozen=True):
@@ -35,8 +56,14 @@ class Kit(Struct, frozen=True):
     emit: Emit
     hint: Callable[[Signal], None]
     """Like emit for signals that may be lost: never waits."""
+    reminders: Reminders = Unreminded()
     limits: Limits = Limits()
+    shaping: Shaping = Shaping()
     price: Price = lambda model, usage: None
     trace: Trace = no_trace
     form: str = ""
     """The tool that takes the final answer, where the answer must have a form."""
+
+    async def remind(self, moment: Moment) -> None:
+        for reminder in await self.reminders.due(moment):
+            await self.emit(reminder)

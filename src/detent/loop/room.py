@@ -1,6 +1,7 @@
 """Making room in the window: before a request when it gets full, after one that was refused."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from detent.context.media import suspects
 from detent.context.project import effective
@@ -8,6 +9,8 @@ from detent.loop.kit import Kit
 from detent.loop.limits import Limits, Tally
 from detent.types.errors import ModelFailure
 from detent.types.events import Compacted, Entry, Notice, Replied, Withheld
+
+Trigger = Literal["auto", "manual", "reactive"]
 
 WARNING = 0.80
 """Share of the window from which on room is made."""
@@ -24,7 +27,7 @@ async def make_room(kit: Kit, tally: Tally) -> None:
     room = room_of(kit.model.window, tally.max_output)
     due = used > room or spent_since(kit.conversation.entries, kit.limits)
     if due and tally.compactions < MOST_COMPACTIONS:
-        await _compact(kit, tally, used, reactive=False)
+        await _compact(kit, tally, "auto")
 
 
 def room_of(window: int, output: int = 0) -> int:
@@ -73,31 +76,11 @@ async def make_room_urgently(kit: Kit, tally: Tally) -> bool:
     if tally.recovered or not kit.limits.reactive:
         return False
     tally.recovered = True
-    used = kit.conversation.tokens()
-    return await _compact(kit, tally, used, reactive=True)
+    return await _compact(kit, tally, "reactive")
 
 
-async def _compact(kit: Kit, tally: Tally, used: int, *, reactive: bool) -> bool:
+async def _compact(kit: Kit, tally: Tally, trigger: Trigger) -> bool:
     """Loaded when it is needed: most runs never are."""
-    from detent.context.compact.local import KEEP, compact_locally
+    from detent.loop.compacting import compact
 
-    tally.compactions += 1
-    compacted = compact_locally(
-        kit.conversation.entries,
-        keep=KEEP // 2 if reactive else KEEP,
-        before_tokens=used,
-        reactive=reactive,
-    )
-    if compacted is None:
-        return False
-    if kit.gate.hears("before_compact") or kit.gate.hears("on_context_compact"):
-        from detent.loop.occasions import may_compact
-
-        if not await may_compact(kit, compacted):
-            return False
-    await kit.emit(compacted)
-    if kit.gate.hears("after_compact"):
-        from detent.loop.occasions import has_compacted
-
-        await has_compacted(kit, compacted)
-    return True
+    return await compact(kit, tally, trigger)

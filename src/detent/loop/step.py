@@ -37,6 +37,8 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
         reply = await sample(kit, tally, request, runner)
         tally.calls += await runner.finish()
         stop = runner.stop
+        if reply.calls:
+            await kit.remind("calls")
         if reply.calls and kit.gate.hears("after_calls"):
             from detent.loop.occasions import calls_ended
 

@@ -67,6 +67,7 @@ async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) ->
     """Recorded before the model or a hook sees it: a crash loses nothing that was typed."""
     kit.trace("Message", "")
     await kit.emit(Prompted(turn=tally.turn, content=sound(content)))
+    await kit.remind("prompt")
     await take_steering(kit, tally)  # what an interrupted turn did not come to hear
     if added := await kit.gate.prompted(content):
         await kit.emit(Reminded(text=added, source="prompt hook"))

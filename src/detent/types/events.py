@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
+from detent.types.budget import Budget
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Thinking, UserBlock
 from detent.types.effects import Effect
 from detent.types.outcomes import Outcome
@@ -62,6 +63,12 @@ class Reminded(Durable, frozen=True, kw_only=True):
 
     text: str
     source: str
+    path: str = ""
+    """The file it is from: one of memory."""
+    why: str = ""
+    """Why that file counts."""
+    leads: bool = False
+    """Reads before what the user has just said."""
 
 
 class Replied(Durable, frozen=True, kw_only=True):
@@ -117,6 +124,67 @@ class Compacted(Durable, frozen=True, kw_only=True):
     keeps_from: int
     before_tokens: int = 0
     trigger: Literal["auto", "manual", "reactive"] = "auto"
+    keeps: tuple[int, ...] = ()
+    """Earlier entries that stay word for word: the request at hand."""
+    after_tokens: int = 0
+    by: Literal["local", "model"] = "local"
+    """Who wrote the summary."""
+    model: str = ""
+    usage: Usage = Usage()
+    """What asking for it has cost, failed tries included."""
+    ms: int = 0
+    depth: int = 1
+    """How many summaries lie within one another."""
+    lineage: tuple[int, ...] = ()
+    """The compactions that it holds, the oldest first."""
+    replaced: int = 0
+    """How many messages."""
+    restored: int = 0
+    """Facts that the summary had lost and that were added to it."""
+    instructions: str = ""
+    """What the user wanted of it."""
+    window: int = 0
+    """What the provider says that the model's window is, where it was asked for too much."""
+
+
+class Trim(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One thing that reads shorter from here on."""
+
+    entry: int
+    text: str = ""
+    """What stands there instead. Of a call's block: its arguments."""
+    block: int = -1
+    """Which block of an answer. None: the whole of it, with its calls and their results."""
+
+
+class Trimmed(Durable, frozen=True, kw_only=True):
+    """From here on, these entries read shorter; the log holds them whole."""
+
+    stage: str
+    trims: tuple[Trim, ...]
+    before_tokens: int = 0
+    after_tokens: int = 0
+
+
+class Restored(Durable, frozen=True, kw_only=True):
+    """From here on, these compactions and trims do not count."""
+
+    entries: tuple[int, ...]
+
+
+class Budgeted(Durable, frozen=True, kw_only=True):
+    """What the session may spend from here on, what it has spent before included."""
+
+    budget: Budget
+
+
+class HooksRan(Durable, frozen=True, kw_only=True):
+    """The receipt of hooks that were told of a compaction."""
+
+    event: str
+    hooks: tuple[str, ...]
+    said: str = ""
+    ms: int = 0
 
 
 class Withheld(Durable, frozen=True, kw_only=True):
@@ -168,6 +236,8 @@ class TurnEnded(Durable, frozen=True, kw_only=True):
     lost: dict[str, Usage] = {}
     """What was spent beside the answers, by model: on attempts that came to none, and on the
     classifier; part of `usage`."""
+    beside: dict[str, Usage] = {}
+    """The same by what it was for: failed, classifier, compaction, subagents."""
 
 
 Entry = (
@@ -179,9 +249,13 @@ Entry = (
     | CallEnded
     | Classified
     | Compacted
+    | Trimmed
+    | Restored
     | Withheld
     | Switched
     | Rewound
+    | Budgeted
+    | HooksRan
     | TurnEnded
 )
 

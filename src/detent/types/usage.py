@@ -11,6 +11,8 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     cache_write: int = 0
     cache_write_1h: int = 0
     """How many of those written are kept for an hour, which is dearer than a few minutes."""
+    reasoning: int = 0
+    """How much of the output was thinking, where the provider tells."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -19,6 +21,7 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.cache_write_1h + other.cache_write_1h,
+            self.reasoning + other.reasoning,
         )
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from detent.context.bounds import shortened
 from detent.context.project import effective
+from detent.context.shaping import KEEP
 from detent.types.content import Call, plain_text
 from detent.types.effects import Reads, Writes
 from detent.types.events import (
@@ -15,8 +16,6 @@ from detent.types.events import (
     Replied,
 )
 
-KEEP = 4
-"""The latest messages that stay word for word."""
 MOST_REQUESTS, MOST_FILES, MOST_PENDING = 3, 12, 6
 LONGEST_REQUEST, LONGEST_SUMMARY, LONGEST_LINE = 8_000, 2_000, 240
 PENDING_WORDS = ("todo", "next", "pending", "remaining")
