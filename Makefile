@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-sandbox bench-decisions bench-small specs coverage lock clean
+.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -52,6 +52,11 @@ bench-sandbox: $(READY)
 # How long the gate takes to decide on a command.
 bench-decisions: $(READY)
 	$(BIN)/python bench/decisions.py
+
+# What a long history costs a request, and a run of 300 steps that grows.
+bench-context: $(READY)
+	$(BIN)/python bench/context.py
+	$(BIN)/python bench/run.py --only growth --who floor-asyncio,detent,detent-chat --check
 
 # The embedded model at work: the demo task ten times, and ten one-line repairs.
 bench-small: $(LOCAL)

@@ -83,7 +83,9 @@ def curl_floor() -> list[Contestant]:
 
 
 def detents(command: Sequence[str]) -> list[Contestant]:
-    arguments = ["-p", "go", "--dangerously-skip-permissions", "--max-turns", "1000"]
+    # Budgets are on, so that what they cost is measured; none is reached.
+    budgets = ["--max-tokens", "1000000000", "--max-tool-calls", "100000"]
+    arguments = ["-p", "go", "--dangerously-skip-permissions", "--max-turns", "1000", *budgets]
 
     def detent(name: str, wire: str, env: dict[str, str]) -> Contestant:
         return Contestant(

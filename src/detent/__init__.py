@@ -5,7 +5,17 @@ Names are loaded on first use, so that `import detent` costs nothing.
 
 from detent.types.version import VERSION as __version__
 
-__all__ = ["Hooks", "Options", "Session", "TurnSummary", "__version__", "query", "run", "tool"]
+__all__ = [
+    "Budget",
+    "Hooks",
+    "Options",
+    "Session",
+    "TurnSummary",
+    "__version__",
+    "query",
+    "run",
+    "tool",
+]
 
 TYPE_CHECKING = False  # `detent --version` should not have to import typing
 if TYPE_CHECKING:
@@ -17,8 +27,10 @@ if TYPE_CHECKING:
     from detent.sdk.query import query, run
     from detent.sdk.session import Session
     from detent.sdk.summary import TurnSummary
+    from detent.types.budget import Budget
 
 _HOMES = {
+    "Budget": "detent.types.budget",
     "Hooks": "detent.sdk.hooks",
     "Options": "detent.sdk.options",
     "Session": "detent.sdk.session",

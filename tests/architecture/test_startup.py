@@ -24,11 +24,13 @@ subprocess, uuid, decimal, datetime)."""
 USED = """
 detent
 detent.app approvers clock desk gating grounds inbox journal models options places recorder \
-settings settings.record settings.sources surroundings toolbox wire wishes workshop
-detent.context bounds conversation media project prompt prompt.access shaping tokens
+reminders settings settings.record settings.sources shaping surroundings toolbox wire wishes \
+workshop
+detent.context account bounds conversation media pressure project prompt prompt.access \
+prompt.facts shaping tokens
 detent.gate gate hooks paths terms
 detent.http exchange transport
-detent.loop calls form kit limits listener rest room stages step turn
+detent.loop calls form kit limits listener rest room spending stages step turn
 detent.models assemble build catalog client credentials protocols \
 protocols.anthropic_messages protocols.caching protocols.stops protocols.wire providers retry \
 route sse watch

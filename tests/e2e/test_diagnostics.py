@@ -30,7 +30,7 @@ def test_why_the_tool_did_not_run(runner: Runner) -> None:
 
 
 def test_what_was_done_about_a_full_window(runner: Runner) -> None:
-    runner.serve("old", fault(400, body=TOO_LONG), "done")
+    runner.serve("an old answer " * 400, fault(400, body=TOO_LONG), "done")
     runner.run("-p", "first")
     assert "room was made (reactive)" in debug(runner, "-c").stderr
 

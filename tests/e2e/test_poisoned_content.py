@@ -85,7 +85,8 @@ def test_what_nobody_takes_is_not_even_sent(
 
 @BOTH_WIRES
 def test_a_request_too_large_makes_room_once(runner: Runner) -> None:
-    runner.serve("old", reply(call("Bash", command="echo hi")), fault(413, body=TOO_LARGE), "done")
+    refused = fault(413, body=TOO_LARGE)
+    runner.serve("old " * 3_000, reply(call("Bash", command="echo hi")), refused, "done")
     session = runner.prompt("first").result["session_id"]
     ran = runner.frames("second", "-r", session)
     assert (ran.code, ran.result["result"]) == (0, "done")
@@ -94,7 +95,7 @@ def test_a_request_too_large_makes_room_once(runner: Runner) -> None:
 
 @BOTH_WIRES
 def test_5_a_request_that_stays_too_large(runner: Runner) -> None:
-    runner.serve("old", fault(413, body=TOO_LARGE), after="repeat_last")
+    runner.serve("old " * 3_000, fault(413, body=TOO_LARGE), after="repeat_last")
     session = runner.prompt("first").result["session_id"]
     ran = runner.prompt("second", "-r", session)
     assert (ran.code, ran.result["reason"]) == (5, "prompt_too_long")

@@ -41,4 +41,5 @@ def test_the_mode_and_hooks_are_told(runner: Runner) -> None:
     assert "Nobody can be asked" in prompt_of(runner, "--permission-mode", "dontAsk")
     hook = {"hooks": [{"type": "command", "command": "true"}]}
     hooks = json.dumps({"hooks": {"PreToolUse": [hook], "Stop": [hook]}})
-    assert "look at PreToolUse, Stop" in prompt_of(runner, "--settings", hooks)
+    assert "Hooks of the user listen" in (told := prompt_of(runner, "--settings", hooks))
+    assert "\n- PreToolUse\n- Stop\n" in told

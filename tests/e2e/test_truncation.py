@@ -47,7 +47,8 @@ def test_5_what_never_ends_ends_with_what_there_is(runner: Runner) -> None:
     assert ran.result["text"] == "more " * len(runner.requests)
     assert len(runner.requests) == 5, "three continuations, and one more after making room"
     (boundary,) = ran.of("system", "compact_boundary")
-    assert boundary["compact_metadata"]["trigger"] == "reactive"
+    metadata = boundary["compact_metadata"]
+    assert (metadata["trigger"], metadata["is_reactive"]) == ("auto", True)
 
 
 @BOTH_WIRES

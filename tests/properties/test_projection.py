@@ -12,6 +12,7 @@ from detent.context.compact.local import compact_locally
 from detent.context.conversation import Conversation
 from detent.context.media import is_media, suspects
 from detent.context.project import effective, project
+from detent.context.provenance import origins
 from detent.types.content import (
     Call,
     Document,
@@ -238,3 +239,13 @@ def test_withholding_what_is_suspected_leaves_no_picture_after_two_rounds(log: l
         for block in message.content:
             parts = block.content if isinstance(block, Result) else (block,)
             assert not any(map(is_media, parts))
+
+
+@settings(max_examples=300, deadline=None)
+@given(logs)
+def test_every_block_has_an_origin_that_still_counts(entries: list[Entry]) -> None:
+    still = effective(entries)
+    messages, found = project(entries), origins(still)
+    assert [len(own) for own in found] == [len(message.content) for message in messages]
+    seqs = {entry.seq for entry in still}
+    assert all(seq in seqs for own in found for seq in own)

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args
 from msgspec import Raw
 
 from detent.context.prompt import section
+from detent.loop.spending import Purse
 from detent.ports import Clock, Emit, Model, Proposal
 from detent.types.codec import arguments_object, encode
 from detent.types.content import Text, UserBlock, plain_text
@@ -40,12 +41,14 @@ class ModelClassifier:
     def __init__(
         self,
         open_model: Callable[[], Model],
+        purse: Purse,
         entries: Callable[[], Sequence[Entry]],
         emit: Emit,
         clock: Clock,
         guidance: Sequence[str] = (),
     ) -> None:
-        self._open, self._entries, self._emit = open_model, entries, emit
+        self._open, self._purse = open_model, purse
+        self._entries, self._emit = entries, emit
         self._clock = clock
         self._guidance = guidance
         self._model: Model | None = None
@@ -59,7 +62,7 @@ class ModelClassifier:
             model = self._model = self._model or self._open()
             name = model.name
             async with asyncio.timeout(SECONDS):
-                reply = await model.stream(self._request(shown, reason), _unheard)
+                reply = await self._purse.ask(model, self._request(shown, reason), _unheard)
         except (ModelFailure, BadInput, NoModel, TimeoutError) as error:
             why = str(error) or f"no answer in {SECONDS:g} s"
             return Ask("classifier", f"{reason} The classifier could not be asked: {why}.")

@@ -11,6 +11,7 @@ from detent.app.journal import Journal
 from detent.app.options import Options
 from detent.app.recorder import Recorder
 from detent.app.settings.record import Settings
+from detent.context.account import Account
 from detent.gate.gate import Gatekeeper
 from detent.gate.terms import Mode, Origin, Rule, RuleSet, Workspace, parse_mode
 from detent.ports import Classifier, Proposal
@@ -23,7 +24,12 @@ from detent.types.verdicts import Allow
 
 
 def gate_of(
-    grounds: Grounds, rules: RuleSet, workspace: Workspace, journal: Journal, recorder: Recorder
+    grounds: Grounds,
+    rules: RuleSet,
+    workspace: Workspace,
+    journal: Journal,
+    recorder: Recorder,
+    account: Account,
 ) -> Gatekeeper:
     options, settings = grounds.options, grounds.settings
     gate = Gatekeeper(
@@ -38,7 +44,7 @@ def gate_of(
         store=_rule_store(grounds, recorder),
     )
     gate.takes_allow_rules = not settings.managed_rules_only
-    gate.classifier = options.classifier or _classifier(grounds, journal, recorder)
+    gate.classifier = options.classifier or _classifier(grounds, journal, recorder, account)
     if not options.permission_mode and _was_planning(journal.log.entries):
         gate.mode = "plan"  # the way out leads to the mode that is set
     return gate
@@ -114,15 +120,20 @@ def _was_planning(entries: Sequence[Entry]) -> bool:
     return next(modes, "") == "plan"
 
 
-def _classifier(grounds: Grounds, journal: Journal, recorder: Recorder) -> Classifier | None:
+def _classifier(
+    grounds: Grounds, journal: Journal, recorder: Recorder, account: Account
+) -> Classifier | None:
     options, settings = grounds.options, grounds.settings
     if not settings.auto_model:
         return None
     from detent.app.classifying import ModelClassifier
+    from detent.app.models import prices
+    from detent.loop.spending import Purse
 
     own = replace(options, model=settings.auto_model, fallback_models=(), thinking_budget=0)
     return ModelClassifier(
-        lambda: grounds.model(own),
+        lambda: grounds.model(replace(own, max_budget_usd=account.budget.dollars)),
+        Purse(account, prices(settings)),
         lambda: journal.log.entries,
         recorder.emit,
         grounds.clock,

@@ -164,9 +164,13 @@ def facts_of(settings: Settings) -> Callable[[str], ModelFacts]:
     """By the bare name of the model: ours first, then what the user says of any provider's."""
     known = known_models(settings)
     added = {name.partition("/")[2]: facts for name, facts in settings.models.items()}
+    asked: dict[str, ModelFacts] = {}
 
     def facts(model: str) -> ModelFacts:
+        if (before := asked.get(model)) is not None:
+            return before
         found = known.facts(model)
-        return added.get(model, found) if found == ModelFacts() else found
+        asked[model] = added.get(model, found) if found == ModelFacts() else found
+        return asked[model]
 
     return facts

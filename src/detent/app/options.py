@@ -7,9 +7,11 @@ from msgspec import Struct
 
 from detent.app.recorder import Observer
 from detent.app.settings.sources import MANAGED
+from detent.context.account import Account
 from detent.gate.hooks import HookSet
 from detent.loop.stages import Trace, no_trace
 from detent.ports import Approver, Classifier, Clock, Host, Model, Tool, Toolbox
+from detent.types.budget import Budget
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -56,20 +58,31 @@ class Options(Struct, frozen=True, kw_only=True):
     override_system_prompt: str = ""
 
     max_turns: int | None = None
-    """Most model requests in a turn. For all limits None or 0 is none."""
-    max_tokens: int | None = None
-    max_tool_calls: int | None = None
+    """Most model requests in a turn. For all limits 0 is none, and None leaves it to the settings,
+    or for a session that goes on to what it kept."""
     max_seconds: float | None = None
+    """Of a turn."""
+    max_tokens: int | None = None
+    """Of the whole session, as the two that follow and all of `budget`."""
+    max_tool_calls: int | None = None
     max_budget_usd: float | None = None
+    budget: Budget = Budget()
+    account: Account | None = None
+    """Of another session, on which this one draws."""
+    siblings: int = 1
+    """How many sessions draw on that account, where it is shared equally."""
+    task_budget: int | None = None
+    """Tokens that the model is told it has for all of its work. It may pass them."""
     max_output_tokens: int | None = None
     max_tool_concurrency: int | None = None
     """None is what the settings say, else 10; 1 is one after another."""
     raise_on_limit: bool = False
-    on_budget: Literal["halt", "wrap_up"] = "halt"
-    """What a spent budget does: end the turn, or allow one last answer without tools."""
+    on_budget: Literal["", "halt", "wrap_up"] = ""
+    """What a spent budget does: end the turn, or allow one last answer without tools. Empty leaves
+    it to the settings, and else it is `halt`."""
     auto_compact_input_tokens: int | None = None
-    """Input tokens since the last compaction after which room is made; None leaves it to the
-    environment, and else to the share of the window in use."""
+    """Input tokens since the last compaction after which room is made; 0 is never. None leaves it
+    to the environment and the settings (`compaction`), which also say at what size room is made."""
 
     session_id: str = ""
     resume: str = ""

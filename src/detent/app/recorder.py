@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from detent.context.conversation import Conversation
 from detent.ports import Log
-from detent.types.events import Durable, Event, Notice, Signal
+from detent.types.events import Durable, Entry, Event, Notice, Signal
 
 Observer = Callable[[Event], None]
 """Looks on; cannot change or delay anything. An exception in one is dropped."""
@@ -42,6 +42,13 @@ class Recorder:
             self._complained = True
             text = f"This session is not being saved: {self._log.trouble}"
             await self.emit(Notice(text, "error"))
+
+    def record(self, entry: Entry) -> None:
+        """Like emit for an entry that does not wait for the reader."""
+        entry = self._log.append(entry)
+        self._conversation.add(entry)
+        self._observe(entry)
+        self._offer(entry)
 
     def hint(self, signal: Signal) -> None:
         self._observe(signal)

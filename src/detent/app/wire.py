@@ -1,6 +1,6 @@
 """The composition root: options in, a working session out. The one place that knows everybody."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -23,27 +23,39 @@ from detent.app.journal import Journal, open_journal, opening
 from detent.app.models import facts_of, prices
 from detent.app.options import Options
 from detent.app.recorder import Recorder, to_nobody
-from detent.app.surroundings import look_around
+from detent.app.reminders import Composed, MemoryFiles
+from detent.app.shaping import shaping_of, starts_calls_early
+from detent.app.surroundings import Lookout, git_ahead, look_around, wants_git
 from detent.app.toolbox import held_back, toolbox_of, unavailable
 from detent.app.workshop import Shop, outputs_folders
+from detent.context.account import Account
 from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
 from detent.context.prompt.access import Access
+from detent.context.prompt.facts import Facts, Named, Surroundings
+from detent.context.tokens import family_of, of_system, of_tools
 from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import RuleSet, Workspace
 from detent.loop.kit import Kit
 from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits
-from detent.ports import Toolbox
-from detent.types.events import Event, Notice, Switched, TurnEnded
+from detent.ports import Model, Toolbox
+from detent.types.budget import Budget
+from detent.types.events import Budgeted, Entry, Event, Notice, Opened, Switched, TurnEnded
 
 if TYPE_CHECKING:
+    from detent.app.git_state import Git
     from detent.app.sandboxing import SessionSandbox
+    from detent.context.task_budget import TaskBudget
 
 
 class Engine:
     """A wired session: the kit of its turns, and the parts a session steers them with."""
+
+    memory: MemoryFiles
+    git: "Git | None" = None
+    """Asked ahead; what nobody came to want is ended with the session."""
 
     def __init__(
         self,
@@ -70,6 +82,19 @@ class Engine:
         self._grounds = grounds
         self._options = grounds.options
         self._is_sandbox_checked = False
+        self._kept = _kept_budget(journal.log.entries)
+        """What the log says that may be spent."""
+
+    def set_budget(self, budget: Budget) -> None:
+        """Counts at once. A turn that runs does not wait for it to be read."""
+        from detent.app.budgeting import checked
+
+        model = self.kit.model
+        budget = checked(budget, getattr(model, "names", (model.name,)), self.kit.price)
+        self.kit.account.budget = budget
+        if not self.journal.is_new and self.kit.account.budget != self._kept:
+            self._kept = self.kit.account.budget
+            self.recorder.record(Budgeted(budget=self._kept))
 
     def set_mode(self, mode: str) -> None:
         self.gate.mode = permitted_mode(mode, self._grounds.settings)
@@ -88,7 +113,8 @@ class Engine:
         await self._reopen(replace(self._options, thinking_budget=budget))
 
     async def _reopen(self, options: Options) -> None:
-        model, old = self._grounds.model(options), self.kit.model
+        priced = replace(options, max_budget_usd=self.kit.account.budget.dollars)
+        model, old = self._grounds.model(priced), self.kit.model
         self._options, self.kit = options, replace(self.kit, model=model)
         if model is not old:  # a model of the caller's own making stays what it is
             await old.aclose()
@@ -103,6 +129,9 @@ class Engine:
         if self.journal.is_new:
             self.journal.is_new = False
             await self.recorder.emit(opening(self.journal.session, self.cwd))
+        if self.kit.account.budget != self._kept:
+            self._kept = self.kit.account.budget
+            await self.recorder.emit(Budgeted(budget=self._kept))
 
     async def _check_sandbox(self) -> None:
         """Before anything happens, where the user insists on one or goes by it; else it is tried
@@ -119,6 +148,8 @@ class Engine:
         self.gate.trusts_sandbox = goes_by and backend != "none"
 
     async def aclose(self) -> None:
+        if self.git is not None:
+            self.git.end()
         try:
             self.recorder.attach(to_nobody, self.parting.append)
             if self.gate.has_opened and self.gate.hears("session_ended"):
@@ -136,18 +167,20 @@ class Engine:
 
 def assemble(options: Options) -> Engine:
     grounds = grounds_of(options)
+    git = _git(grounds)
     settings, clock = grounds.settings, grounds.clock
     rules = rules_of(options, settings, grounds.cwd)
     toolbox, form = toolbox_of(grounds, rules)
-    model = grounds.model(options)
     journal = open_journal(options, grounds.cwd, grounds.home, clock.now)
     entries = journal.log.entries
+    account, model = _account_and_model(grounds, journal)
     if options.toolbox is None:
         toolbox = held_back(toolbox, form, settings, model.window, entries)
-    conversation = Conversation(entries)
+    family = family_of(model.name)
+    conversation = Conversation(entries, family)
     recorder = Recorder(journal.log, conversation, options.observers)
     workspace = workspace_of(grounds, lambda: outputs_folders(journal))
-    gate = gate_of(grounds, rules, workspace, journal, recorder)
+    gate = gate_of(grounds, rules, workspace, journal, recorder, account)
     inbox = Queue()
     shop = Shop(
         grounds,
@@ -158,6 +191,10 @@ def assemble(options: Options) -> Engine:
         switch_mode=mode_switch(gate, recorder, settings),
         sandbox=_sandbox(grounds, workspace, rules, journal, recorder),
     )
+    around = _around(grounds, workspace, journal)
+    memory = MemoryFiles(
+        grounds, conversation, gate, lambda text: recorder.hint(Notice(text, "warning"))
+    )
     kit = Kit(
         model=model,
         toolbox=toolbox,
@@ -167,18 +204,63 @@ def assemble(options: Options) -> Engine:
         clock=clock,
         desk=DeskMaker(shop, journal.session, _for_tools(grounds, workspace), entries),
         conversation=conversation,
-        system=_system(grounds, rules, toolbox, gate.mode),
+        system=_system(grounds, rules, toolbox, gate.mode, around),
         emit=recorder.emit,
         hint=recorder.hint,
+        reminders=Composed(memory, *_lookout(grounds, shop, conversation, around, git)),
         limits=_limits(grounds),
+        shaping=shaping_of(options, settings, grounds.environ),
         price=prices(settings),
+        account=account,
+        task=_task(options),
         trace=options.trace,
         form=form,
     )
+    conversation.base = of_system(kit.system, family) + of_tools(toolbox.specs(), family)
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
+    engine.memory, engine.git = memory, git
     engine.notices += (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
     engine.notices += _listen(engine, grounds)
     return engine
+
+
+def _account_and_model(grounds: Grounds, journal: Journal) -> tuple[Account, Model]:
+    """The log is given back where no session comes of it."""
+    options = grounds.options
+    try:
+        account = _account(grounds, journal.log.entries)
+        dollars = account.budget.dollars
+        if dollars != options.max_budget_usd:  # settings and the log may limit them too
+            options = replace(options, max_budget_usd=dollars)
+        return account, grounds.model(options)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _account(grounds: Grounds, entries: Sequence[Entry]) -> Account:
+    """Most sessions begin with nothing spent and no limit."""
+    options, settings, environ = grounds.options, grounds.settings, grounds.environ
+    given = (options.max_tokens, options.max_tool_calls, options.max_budget_usd, options.account)
+    is_plain = not entries and options.budget == Budget() and not any(given)
+    if is_plain and settings.spending is None and not environ.get("CLAUDE_COMPUTE_BUDGET"):
+        return Account()
+    from detent.app.budgeting import account_of
+
+    return account_of(options, settings, environ, entries, prices(settings))
+
+
+def _kept_budget(entries: Sequence[Entry]) -> Budget:
+    kept = (entry.budget for entry in reversed(entries) if isinstance(entry, Budgeted))
+    return next(kept, Budget())
+
+
+def _task(options: Options) -> "TaskBudget | None":
+    if not options.task_budget:
+        return None
+    from detent.context.task_budget import TaskBudget
+
+    return TaskBudget(options.task_budget)
 
 
 def _listen(engine: Engine, grounds: Grounds) -> list[str]:
@@ -206,12 +288,6 @@ def _about_tools(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str
     return notes
 
 
-def _compact_threshold(environ: Mapping[str, str]) -> int | None:
-    """A value that is no positive number counts as none."""
-    text = environ.get("CLAUDE_CODE_AUTO_COMPACT_INPUT_TOKENS", "")
-    return int(text) if text.isdigit() and int(text) else None
-
-
 def _output_wanted(environ: Mapping[str, str]) -> int:
     """Characters of a command's output that the user wants the model to see; 0 is not said."""
     text = environ.get("BASH_MAX_OUTPUT_LENGTH", "")
@@ -220,18 +296,13 @@ def _output_wanted(environ: Mapping[str, str]) -> int:
 
 def _limits(grounds: Grounds) -> Limits:
     options, settings = grounds.options, grounds.settings
-    forced = settings.stop_continuations
+    forced, spending = settings.stop_continuations, settings.spending
     return Limits(
         steps=options.max_turns or settings.max_turns or None,
-        calls=options.max_tool_calls or None,
-        tokens=options.max_tokens or None,
         seconds=options.max_seconds or None,
-        dollars=options.max_budget_usd or None,
         output=options.max_output_tokens or None,
-        compact_at=options.auto_compact_input_tokens or _compact_threshold(grounds.environ),
-        wrap_up=options.on_budget == "wrap_up",
-        reactive=settings.reactive_compact,
-        early_calls=settings.early_calls,
+        wrap_up=(options.on_budget or (spending.on_budget if spending else "")) == "wrap_up",
+        early_calls=starts_calls_early(settings, grounds.environ),
         forced=MOST_FORCED_CONTINUATIONS if forced is None else forced,
         concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
         characters=max(MOST_CHARACTERS, _output_wanted(grounds.environ)),
@@ -239,7 +310,16 @@ def _limits(grounds: Grounds) -> Limits:
     )
 
 
-def _system(grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str) -> tuple[str, ...]:
+def _around(grounds: Grounds, workspace: Workspace, journal: Journal) -> Surroundings:
+    """The day is the one when the session was opened: resumed, it sends the same prompt."""
+    opened = next((e.at for e in journal.log.entries if isinstance(e, Opened)), 0.0)
+    folders = workspace.roots[1:]
+    return look_around(grounds.cwd, opened or grounds.clock.now(), grounds.environ, folders)
+
+
+def _system(
+    grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str, around: Surroundings
+) -> tuple[str, ...]:
     options = grounds.options
     access = Access(
         mode=mode,
@@ -251,12 +331,51 @@ def _system(grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str) -> tu
     )
     form = section("form") if options.json_schema is not None else ""
     return build_prompt(
-        look_around(grounds.cwd, grounds.clock.now()),
-        access,
+        Facts(around, access, plugins=_plugins(options)),
         custom=options.system_prompt,
         override=options.override_system_prompt,
         append="\n\n".join(filter(None, (options.append_system_prompt, form))),
     )
+
+
+def _git(grounds: Grounds) -> "Git | None":
+    wanted = wants_git(grounds.environ, grounds.settings.tells_git)
+    if not wanted or grounds.options.override_system_prompt:
+        return None
+    return git_ahead(grounds.cwd, grounds.environ)
+
+
+def _lookout(
+    grounds: Grounds,
+    shop: Shop,
+    conversation: Conversation,
+    around: Surroundings,
+    git: "Git | None",
+) -> tuple[Lookout, ...]:
+    """None where the user's own prompt is all that the model is to know."""
+    if grounds.options.override_system_prompt:
+        return ()
+    environ, now = grounds.environ, grounds.clock.now
+    wanted = wants_git(environ, grounds.settings.tells_git)
+    return (
+        Lookout(
+            conversation,
+            lambda: shop.cwd,
+            now,
+            around.date,
+            environ,
+            tells_git=wanted,
+            git=git,
+        ),
+    )
+
+
+def _plugins(options: Options) -> tuple[Named, ...]:
+    if not options.plugin_dirs or options.toolbox is not None:
+        return ()
+    from detent.app.extensions.plugin_tools import plugin_summaries
+
+    return plugin_summaries(options.plugin_dirs)
 
 
 def _for_tools(grounds: Grounds, workspace: Workspace) -> dict[str, str]:

@@ -34,6 +34,7 @@ def wishes_of(options: Options, settings: Settings, environ: Mapping[str, str]) 
         caching=not environ.get("DISABLE_PROMPT_CACHING"),
         cache_ttl=settings.cache_ttl,
         max_output=options.max_output_tokens or 0,
+        task_budget=options.task_budget or 0,
     )
 
 

@@ -11,6 +11,8 @@ MOST_CHARACTERS = 30_000
 MOST_WANTED = 150_000
 """Nobody gets more, whatever is set."""
 
+_WHOLE = "; the whole is in "
+
 Keep = Callable[[str], str]
 """Puts a text away and gives the path of its file; empty when that failed."""
 
@@ -45,5 +47,22 @@ def shortened(text: str, most: int, keep: Keep = nowhere) -> str:
     return (text[:head] + note + (text[-tail:] if tail else ""))[:most]
 
 
+def kept_in(text: str) -> str:
+    """The path of the file that holds the whole of a shortened text; empty where there is none."""
+    middle = text.find(_WHOLE)
+    end = text.find(" …]", middle)
+    return text[middle + len(_WHOLE) : end] if 0 <= middle < end else ""
+
+
 def _whereabouts(path: str) -> str:
-    return f"; the whole is in {path}" if path else ""
+    return f"{_WHOLE}{path}" if path else ""
+
+
+def one_line(text: str, most: int) -> str:
+    """Words of others where one line is meant: bounded, and nothing in it that moves a cursor,
+    hides, or closes what stands around it."""
+    text = text[: most + 1]  # what is cut anyway need not be looked at
+    if not text.isprintable():
+        text = "".join(one if one.isprintable() else "?" for one in text)
+    text = text.replace("</", "< /")
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -55,21 +55,21 @@ def project(entries: Sequence[Entry]) -> list[Message]:
 def effective(entries: Sequence[Entry]) -> list[Entry]:
     """The entries that still count, as they read now: rewound and compacted ones do not."""
     kept: list[Entry] = []
-    for entry in _not_restored(_not_rewound(entries)):
+    for entry in _not_restored(not_rewound(entries)):
         if isinstance(entry, Compacted):
             kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
         elif isinstance(entry, Withheld):
             kept = [without_media(e, entry.reason) if e.seq in entry.entries else e for e in kept]
         elif isinstance(entry, Trimmed):
-            from detent.context.trims import trimmed
+            from detent.context.trims import trim_all
 
-            kept = trimmed(kept, entry.trims)
+            kept = trim_all(kept, entry.trims)
         else:
             kept.append(entry)
     return kept
 
 
-def _not_rewound(entries: Sequence[Entry]) -> list[Entry]:
+def not_rewound(entries: Sequence[Entry]) -> list[Entry]:
     """Found before compactions are: going back behind one brings back what it had replaced."""
     kept: list[Entry] = []
     for entry in entries:
@@ -82,7 +82,9 @@ def _not_rewound(entries: Sequence[Entry]) -> list[Entry]:
 
 def _not_restored(entries: list[Entry]) -> list[Entry]:
     void = {seq for entry in entries if isinstance(entry, Restored) for seq in entry.entries}
-    return [e for e in entries if e.seq not in void] if void else entries
+    if not void:
+        return entries
+    return [e for e in entries if e.seq not in void or not isinstance(e, Compacted | Trimmed)]
 
 
 def _survives(earlier: Entry, compaction: Compacted) -> bool:
@@ -102,7 +104,8 @@ class Projection:
         self._tail: list[UserBlock] = []
         self._leading = 0
         """How many blocks of the tail read before the last prompt."""
-        self._outcomes: dict[str, Outcome] = {}
+        self._ended: dict[str, CallEnded] = {}
+        """The outcomes that no request has held yet, by call."""
         self._started: dict[str, str] = {}
         """Ids of calls that have begun, with what they are."""
         self._ids: set[str] = set()
@@ -121,8 +124,8 @@ class Projection:
                 self._say((Text(text),))
             case CallStarted(call_id=call_id, name=name, arguments=arguments):
                 self._started[call_id] = f"{name} {arguments[:LONGEST_MENTION]}"
-            case CallEnded(call_id=call_id, outcome=outcome):
-                self._outcomes.setdefault(call_id, outcome)
+            case CallEnded(call_id=call_id):
+                self._ended.setdefault(call_id, entry)
             case Replied():
                 self._reply(entry)
             case _:
@@ -133,23 +136,29 @@ class Projection:
         pending = self._pending()
         return [*self._closed, User(pending)] if pending else list(self._closed)
 
-    def is_open(self, call_id: str) -> bool:
-        """Whether the call's result has been in no request yet."""
-        return call_id in self._outcomes
+    def fresh(self) -> list[CallEnded]:
+        """The results of the last message, as long as no answer follows them."""
+        calls = dict.fromkeys(logged for _, logged in self._open_calls)
+        return [self._ended[logged] for logged in calls if logged in self._ended]
 
-    def amend(self, call_id: str, outcome: Outcome) -> None:
-        self._outcomes[call_id] = outcome
+    def unread(self, seq: int, call_id: str) -> CallEnded | None:
+        """This entry as it reads now, if no request has held it yet."""
+        entry = self._ended.get(call_id)
+        return entry if entry is not None and entry.seq == seq else None
+
+    def amend(self, entry: CallEnded) -> None:
+        self._ended[entry.call_id] = entry
 
     def knows_call(self, call_id: str) -> bool:
         """Also a call whose answer was lost: its outcome must not be taken for another's."""
-        return call_id in self._ids or call_id in self._outcomes or call_id in self._started
+        return call_id in self._ids or call_id in self._ended or call_id in self._started
 
     def _tell_lost(self) -> None:
         """The agent died between the beginning of a call and the end of the answer it is from."""
         answered = {logged for _, logged in self._open_calls}
         for call_id in [one for one in self._started if one not in answered]:
             self._tail.append(Text(LOST.format(call=self._started.pop(call_id))))
-            self._outcomes.pop(call_id, None)
+            self._ended.pop(call_id, None)
             self._ids.add(call_id)
 
     def _say(self, content: Iterable[UserBlock]) -> None:
@@ -193,11 +202,11 @@ class Projection:
     def _results(self) -> Iterable[Result]:
         answered: set[str] = set()
         for sent, logged in self._open_calls:
-            outcome = self._outcomes.get(logged)
+            ended = self._ended.get(logged)
             if logged in answered:
                 yield Result(sent, (Text(DUPLICATE),), is_error=True)
-            elif outcome is not None:
-                yield Result(sent, _visible(outcome), is_error(outcome))
+            elif ended is not None:
+                yield Result(sent, _visible(ended.outcome), is_error(ended.outcome))
             else:
                 note = MAY_HAVE_RUN if logged in self._started else NEVER_RAN
                 yield Result(sent, (Text(note),), is_error=True)
@@ -205,7 +214,7 @@ class Projection:
 
     def _forget_answered(self) -> None:
         for _, logged in self._open_calls:
-            self._outcomes.pop(logged, None)
+            self._ended.pop(logged, None)
             self._started.pop(logged, None)
         self._open_calls = []
         self._tail = []

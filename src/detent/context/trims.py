@@ -9,21 +9,24 @@ from detent.types.events import CallEnded, CallStarted, Entry, Reminded, Replied
 from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused
 
 
-def trimmed(entries: Iterable[Entry], trims: Iterable[Trim]) -> list[Entry]:
+def trim_all(entries: list[Entry], trims: Iterable[Trim]) -> list[Entry]:
+    """The same list, changed in place. Looked through from its end, where most of it happens: what
+    is trimmed in every step must not cost the whole history in each."""
     wanted: dict[int, list[Trim]] = {}
     for trim in trims:
         wanted.setdefault(trim.entry, []).append(trim)
     gone: set[str] = set()
     """Calls of answers that are left out."""
-    kept: list[Entry] = []
-    for entry in entries:
-        if (own := wanted.get(entry.seq)) is not None:
-            for trim in own:
-                if isinstance(entry, Replied) and trim.block < 0:
-                    gone |= {block.id for block in entry.content if isinstance(block, Call)}
-                entry = shorter(entry, trim)
-        kept.append(entry)
-    return [e for e in kept if not _is_of(e, gone)] if gone else kept
+    for place in range(len(entries) - 1, -1, -1):
+        if not wanted:
+            break
+        entry = entries[place]
+        for trim in wanted.pop(entry.seq, ()):
+            if isinstance(entry, Replied) and trim.block < 0:
+                gone |= {block.id for block in entry.content if isinstance(block, Call)}
+            entry = shorter(entry, trim)
+        entries[place] = entry
+    return [e for e in entries if not _is_of(e, gone)] if gone else entries
 
 
 def shorter(entry: Entry, trim: Trim) -> Entry:
@@ -49,6 +52,20 @@ def with_text(outcome: Outcome, text: str) -> Outcome:
             return Cut(reason, text)
         case Refused():
             return outcome
+
+
+def words_of(outcome: Outcome) -> str:
+    """What `with_text` would replace; empty where it must not: pictures would be lost, and a
+    refusal is short."""
+    match outcome:
+        case Done(content=content):
+            if not all(isinstance(part, Text) for part in content):
+                return ""
+            return "".join(part.text for part in content if isinstance(part, Text))
+        case Failed(text=text) | Cut(text=text):
+            return text
+        case Refused():
+            return ""
 
 
 def _content(content: tuple[AssistantBlock, ...], trim: Trim) -> tuple[AssistantBlock, ...]:

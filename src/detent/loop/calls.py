@@ -18,6 +18,7 @@ from detent.context.bounds import bounded
 from detent.context.media import sound_outcome
 from detent.loop.kit import Kit
 from detent.ports import Outputs
+from detent.types.budget import Spent
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.events import CallEnded, CallStarted
@@ -189,7 +190,16 @@ class CallRunner:
             if self.stop:
                 return _too_late()
             refused = slot.passage.no_longer(prepared) if waits else None
-            return refused or await self._perform(slot, prepared)
+            return refused or self._unpaid(slot) or await self._perform(slot, prepared)
+
+    def _unpaid(self, slot: Slot) -> Outcome | None:
+        """Counts the call. The one that hands the final answer over is never one too many."""
+        account, one = self._kit.account, Spent(calls=1)
+        if slot.call.name == self._kit.form:
+            account.spend(one)
+            return None
+        lacking = account.take(one)
+        return None if lacking is None else Cut(f"not run: {lacking.message}")
 
     async def _perform(self, slot: Slot, prepared: "Prepared") -> Outcome:
         """The intent is in the log before the effect is in the world."""

@@ -1,35 +1,150 @@
-"""One compaction: what is old is told in short, hooks are asked, the log says so."""
+"""One compaction: hooks are asked, what is old is told in short, the log says so."""
 
+from collections.abc import Sequence
 from typing import Literal
 
-from detent.context.compact.local import compact_locally
+from msgspec.structs import replace
+
+from detent.context.compact.boundary import Boundary, boundary_of, replaced_messages
+from detent.context.compact.contract import MOST_CHARACTERS, Whole, restored
+from detent.context.compact.local import summary_of
+from detent.context.pressure import widest
+from detent.context.project import effective
+from detent.context.tokens import estimate
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally
+from detent.loop.summarising import Told, ask_for_summary, has_given_up
+from detent.types.events import Compacted, Compacting, Entry, Notice
+
+Trigger = Literal["auto", "manual", "reactive"]
+
+MOST_LEFT = 0.8
+"""Of the conversation: a compaction that leaves more is none."""
+LEAST_CONTRACT = 2_000
 
 
 async def compact(
-    kit: Kit, tally: Tally, trigger: Literal["auto", "manual", "reactive"], instructions: str = ""
+    kit: Kit, tally: Tally, trigger: Trigger, instructions: str = "", keep: int | None = None
 ) -> bool:
-    """Whether the conversation has become shorter."""
-    tally.compactions += 1
-    reactive = trigger == "reactive"
-    compacted = compact_locally(
-        kit.conversation.entries,
-        keep=kit.shaping.keep // 2 if reactive else kit.shaping.keep,
-        before_tokens=kit.conversation.tokens(),
-        reactive=reactive,
-    )
-    if compacted is None:
+    """Whether the conversation has become shorter. Only one at a time: a hook that is told of it
+    must not begin another."""
+    if kit.conversation.is_compacting:
         return False
-    if kit.gate.hears("before_compact") or kit.gate.hears("on_context_compact"):
-        from detent.loop.occasions import may_compact
+    if trigger == "manual" and not kit.shaping.manual:
+        await _in_vain(kit, trigger, "compaction is switched off")
+        return False
+    kit.conversation.is_compacting = True
+    try:
+        tally.compactions += 1
+        return await _compact(
+            kit, tally, trigger, instructions, kit.shaping.keep if keep is None else keep
+        )
+    finally:
+        kit.conversation.is_compacting = False
 
-        if not await may_compact(kit, compacted):
-            return False
-    await kit.emit(compacted)
+
+async def _compact(kit: Kit, tally: Tally, trigger: Trigger, instructions: str, keep: int) -> bool:
+    entries, begun = kit.conversation.entries, kit.clock.elapsed()
+    boundary = boundary_of(entries, keep)
+    if boundary is None or not _can_help(boundary):
+        await _in_vain(kit, trigger, "what must stay word for word is nearly all of it")
+        return False
+    draft = Compacted(
+        summary="",
+        keeps_from=boundary.keeps_from,
+        keeps=boundary.keeps,
+        before_tokens=kit.conversation.tokens(),
+        trigger=trigger,
+        depth=boundary.depth,
+        lineage=boundary.lineage,
+        instructions=instructions,
+        window=kit.conversation.window,
+    )
+    if not await _may_compact(kit, draft):
+        return False
+    told = await _told(kit, tally, trigger, instructions)
+    whole = _whole(kit, boundary, told)
+    compacted = replace(
+        draft,
+        summary=whole.text,
+        restored=whole.added,
+        by="model" if told.text else "local",
+        model=told.model,
+        usage=told.usage,
+        failures=len(told.failures),
+        ms=round((kit.clock.elapsed() - begun) * 1000),
+    )
+    before, after = _sizes(entries, compacted)
+    if after > before * MOST_LEFT:
+        tally.lose(told.model, told.usage, "compaction")
+        await _in_vain(kit, trigger, f"a summary would leave {after:,} of {before:,} tokens")
+        return False
+    await _keep(kit, replace(compacted, replaced=replaced_messages(entries, compacted)), whole)
+    return True
+
+
+async def _keep(kit: Kit, compacted: Compacted, whole: Whole) -> None:
+    saved = kit.conversation
+    after = round((saved.base + _size([*saved.entries, compacted])) * saved.scale)
+    if whole.left_out:
+        text = f"{whole.left_out} older facts had no room beside the summary; the log has them"
+        await kit.emit(Notice(text, "warning"))
+    await kit.emit(replace(compacted, after_tokens=after))
     await kit.remind("compacted")
     if kit.gate.hears("after_compact"):
         from detent.loop.occasions import has_compacted
 
         await has_compacted(kit, compacted)
-    return True
+
+
+async def _may_compact(kit: Kit, draft: Compacted) -> bool:
+    if not (kit.gate.hears("before_compact") or kit.gate.hears("on_context_compact")):
+        return True
+    from detent.loop.occasions import may_compact
+
+    return await may_compact(kit, draft)
+
+
+async def _told(kit: Kit, tally: Tally, trigger: Trigger, instructions: str) -> Told:
+    """By the model, unless the user does without, it is a small one, it has failed too often, or
+    the conversation is already too long to be sent."""
+    does_without = kit.shaping.summariser == "local" or getattr(kit.model, "is_small", False)
+    if does_without or trigger == "reactive":
+        return Told("")
+    if trigger == "auto" and has_given_up(kit.conversation.entries):
+        return Told("")
+    await kit.emit(Compacting())
+    try:
+        told = await ask_for_summary(kit, tally, instructions)
+    finally:
+        kit.hint(Compacting(is_over=True))
+    if not told.text:
+        text = f"the model gave no summary ({told.failures[-1]}); it was made without one"
+        await kit.emit(Notice(text, "warning"))
+    return told
+
+
+def _whole(kit: Kit, boundary: Boundary, told: Told) -> Whole:
+    entries = kit.conversation.entries
+    window = widest(kit.shaping, kit.model.window, kit.conversation.window)
+    most = min(MOST_CHARACTERS, max(LEAST_CONTRACT, window // 2))
+    return restored(told.text or summary_of(boundary, entries), entries, boundary.kept, most)
+
+
+def _can_help(boundary: Boundary) -> bool:
+    """Known before anybody is asked."""
+    kept = sum(map(estimate, boundary.kept))
+    return kept <= MOST_LEFT * (kept + sum(map(estimate, boundary.older)))
+
+
+def _sizes(entries: Sequence[Entry], compacted: Compacted) -> tuple[int, int]:
+    return _size(entries), _size([*entries, compacted])
+
+
+def _size(entries: Sequence[Entry]) -> int:
+    return sum(map(estimate, effective(entries)))
+
+
+async def _in_vain(kit: Kit, trigger: Trigger, why: str) -> None:
+    level: Literal["info", "warning"] = "info" if trigger == "manual" else "warning"
+    await kit.emit(Notice(f"the conversation could not be made shorter: {why}", level))

@@ -1,13 +1,15 @@
 """Everything a turn works with, in one frozen record passed by hand."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from detent.context.account import Account
 from detent.context.conversation import Conversation
 from detent.context.shaping import Shaping
-from detent.loop.limits import Limits, Price
+from detent.loop.limits import Limits
+from detent.loop.spending import Price, Purse
 from detent.loop.stages import Trace, no_trace
 from detent.ports import (
     Approver,
@@ -22,6 +24,9 @@ from detent.ports import (
     Workshop,
 )
 from detent.types.events import Reminded, Signal
+
+if TYPE_CHECKING:
+    from detent.context.task_budget import TaskBudget
 
 Moment = Literal["prompt", "calls", "compacted"]
 
@@ -60,9 +65,17 @@ class Kit(Struct, frozen=True):
     limits: Limits = Limits()
     shaping: Shaping = Shaping()
     price: Price = lambda model, usage: None
+    account: Account = field(default_factory=Account)
+    """What the session may spend, and has."""
+    task: "TaskBudget | None" = None
+    """What the model is told that it has for all of its work."""
     trace: Trace = no_trace
     form: str = ""
     """The tool that takes the final answer, where the answer must have a form."""
+
+    @property
+    def purse(self) -> Purse:
+        return Purse(self.account, self.price)
 
     async def remind(self, moment: Moment) -> None:
         for reminder in await self.reminders.due(moment):

@@ -1,17 +1,20 @@
 """What bounds a turn: pure over the tally."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from msgspec import UNSET, Struct
 
+from detent.context.account import Account, Reservation
 from detent.context.bounds import MOST_CHARACTERS
-from detent.types.events import Classified, Entry, Reason, StepRecord
+from detent.context.pressure import State
+from detent.ports import Clock
+from detent.types.budget import Shortage, Spent
+from detent.types.errors import ModelFailure, Overdrawn
+from detent.types.events import Classified, Compacted, Entry, Reason, StepRecord, TurnEnded
 from detent.types.messages import USUAL_OUTPUT
 from detent.types.usage import Usage
-
-Price = Callable[[str, Usage], float | None]
-"""What an answer of a model costs; None when nobody knows."""
 
 BLOCKED_AT = 0.98
 """Share of the window beyond which no request is sent."""
@@ -29,21 +32,14 @@ MORE_ROOM = 1.5
 
 
 class Limits(Struct, frozen=True):
-    """None is no limit."""
+    """None is no limit. What a whole session may spend is the account's."""
 
     steps: int | None = None
-    calls: int | None = None
-    tokens: int | None = None
     seconds: float | None = None
-    dollars: float | None = None
     output: int | None = None
     """Tokens an answer may have at first; a cut answer is asked for again with more."""
-    compact_at: int | None = None
-    """Input tokens since the last compaction after which room is made."""
     wrap_up: bool = False
     """A spent budget allows one last answer without tools."""
-    reactive: bool = True
-    """A prompt that was too long makes room once; without it the turn ends."""
     forced: int = MOST_FORCED_CONTINUATIONS
     """How often stop hooks may make a turn go on."""
     early_calls: bool = True
@@ -63,16 +59,26 @@ class Tally:
         self.started = started
         self.steps: list[StepRecord] = []
         self.usage = Usage()
-        self.calls = 0
-        self.dollars = 0.0
         self.lost: dict[str, Usage] = {}
         """What was spent beside the answers, by model."""
+        self.beside: dict[str, Usage] = {}
+        """The same by what it was for."""
+        self.before = Spent()
+        """What the account had spent when the turn began."""
+        self.booked = started
+        """Until when the time is in the account."""
+        self.reserved: Reservation | Shortage | None = None
+        """The turn itself, in the account."""
         self.settled = 0
         """The last entry whose cost was looked at."""
         self.api_ms = 0
         self.truncations = 0
         self.pauses = 0
         self.compactions = 0
+        self.compacted_step = 0
+        """How many steps there were when room was made last."""
+        self.pressure: State = "NORMAL"
+        """How full the window was, as people were told."""
         self.wrapping_up = False
         self.recovered = False
         """Room was already made once because the prompt was too long."""
@@ -87,29 +93,33 @@ class Tally:
         self.sent = 0
         """The output limit that the last request really had; 0 is unknown."""
 
-    def count(self, record: StepRecord, dollars: float | None) -> None:
+    def count(self, record: StepRecord) -> None:
         self.steps.append(record)
-        self._spend(record.usage, dollars)
+        self.usage += record.usage
         self.api_ms += record.ms
 
-    def lose(self, model: str, usage: Usage, dollars: float | None) -> None:
+    def lose(self, model: str, usage: Usage, what: str = "failed") -> None:
         if usage != Usage():
             self.lost[model] = self.lost.get(model, Usage()) + usage
-            self._spend(usage, dollars)
-
-    def _spend(self, usage: Usage, dollars: float | None) -> None:
-        self.usage += usage
-        self.dollars += dollars or 0.0
+            self.beside[what] = self.beside.get(what, Usage()) + usage
+            self.usage += usage
 
 
-def settle(tally: Tally, entries: Sequence[Entry], price: Price) -> None:
-    """Asking the classifier is part of what a turn costs."""
+def settle(tally: Tally, entries: Sequence[Entry]) -> None:
+    """Asking the classifier, and for a summary, is part of what a turn costs."""
     for entry in reversed(entries):
         if entry.seq <= tally.settled:
             break
         if isinstance(entry, Classified):
-            tally.lose(entry.model, entry.usage, price(entry.model, entry.usage))
+            tally.lose(entry.model, entry.usage, "classifier")
+        elif isinstance(entry, Compacted):
+            tally.lose(entry.model, entry.usage, "compaction")
     tally.settled = entries[-1].seq if entries else 0
+
+
+def book_time(account: Account, tally: Tally, now: float) -> None:
+    account.spend(Spent(seconds=now - tally.booked))
+    tally.booked = now
 
 
 def first_output(limits: Limits, most: int) -> int:
@@ -124,26 +134,85 @@ class Halt(Struct, frozen=True):
     status: int | None = None
     output: Any = UNSET
     """The answer's value, where one of a given form was asked for."""
+    limit: str = ""
+    """What there was not enough of."""
 
 
-def exceeded(limits: Limits, tally: Tally, now: float) -> Halt | None:
-    """Checked before each request, so a limit is passed by one running request at most."""
+def exceeded(limits: Limits, account: Account, tally: Tally, now: float) -> Halt | None:
+    """Checked before each request."""
+    if isinstance(tally.reserved, Shortage):
+        return short_of(tally.reserved)
     if limits.steps is not None and len(tally.steps) >= limits.steps:
         return Halt("max_turns", f"Stopped at the limit of {limits.steps} model requests.")
-    spent: list[tuple[str, float, float | None]] = [
-        ("tool calls", tally.calls, limits.calls),
-        ("tokens", tally.usage.total, limits.tokens),
-        ("seconds", round(now - tally.started, 1), limits.seconds),
-        ("dollars", tally.dollars, limits.dollars),
-    ]
-    for what, used, most in spent:
-        if most is not None and used >= most:
-            return Halt("budget_exceeded", f"Budget spent: {used:g} of {most:g} {what}.")
-    return None
+    if limits.seconds is not None and (used := now - tally.started) >= limits.seconds:
+        text = f"Budget spent: {round(used, 1):g} of {limits.seconds:g} seconds."
+        return Halt("budget_exceeded", text, limit="seconds")
+    book_time(account, tally, now)
+    shortage = account.short(Spent(requests=1))
+    return None if shortage is None else short_of(shortage)
+
+
+def begin(limits: Limits, account: Account, turn: int, now: float, most_output: int) -> Tally:
+    """The turn counts as soon as it runs; one that came to nothing is given back."""
+    tally = Tally(turn, now, first_output(limits, most_output))
+    tally.before = account.own
+    tally.reserved = account.reserve(Spent(turns=1))
+    return tally
+
+
+def record_of(tally: Tally, halt: Halt, account: Account, now: float) -> TurnEnded:
+    """Of a turn that is over, and for which the account need not hold anything any longer."""
+    book_time(account, tally, now)
+    if isinstance(tally.reserved, Reservation):
+        account.settle(tally.reserved, Spent(turns=bool(tally.steps or tally.lost)))
+    return TurnEnded(
+        turn=tally.turn,
+        reason=halt.reason,
+        steps=tuple(tally.steps),
+        usage=tally.usage,
+        ms=round((now - tally.started) * 1000),
+        api_ms=tally.api_ms,
+        error=halt.message,
+        status=halt.status,
+        output=halt.output,
+        lost=tally.lost,
+        beside=tally.beside,
+        requests=account.own.requests - tally.before.requests,
+        limit=halt.limit,
+        delegated=account.news(),
+    )
+
+
+def session_time(account: Account, clock: Clock, tally: Tally) -> AbstractAsyncContextManager[None]:
+    """What is left of the time for the whole session; most have no such limit."""
+    if account.limits_time:
+        from detent.loop.session_time import session_time
+
+        return session_time(account, clock, tally)
+    return nullcontext()
+
+
+def short_of(shortage: Shortage) -> Halt:
+    return Halt("budget_exceeded", shortage.message, limit=shortage.what)
+
+
+def failed(failure: ModelFailure) -> Halt:
+    """What a request that came to nothing means for the turn."""
+    if isinstance(failure, Overdrawn):
+        return short_of(failure.shortage)
+    reason: Reason = "api_error"
+    if failure.exhausted:
+        reason = "retries_exhausted"
+    elif failure.kind in ("prompt_too_long", "invalid_response"):
+        reason = failure.kind
+    return Halt(reason, failure.message, failure.status)
 
 
 def blocked(tokens: int, window: int) -> Halt | None:
     if tokens <= window * BLOCKED_AT:
         return None
-    message = f"Prompt too long: {tokens:,} of {window:,} tokens are in use. Start a new session."
+    message = (
+        f"Prompt too long: {tokens:,} of {window:,} tokens are in use. "
+        "Make room with /compact, start a new session, or choose a model with a larger window."
+    )
     return Halt("blocking_limit", message)

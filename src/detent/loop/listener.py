@@ -83,8 +83,7 @@ class Listener:
 
     def lose(self) -> None:
         """A failed attempt costs what it had come to."""
-        model, usage = self._asked.model, self._counted
-        self._tally.lose(model, usage, self._kit.price(model, usage))
+        self._tally.lose(self._asked.model, self._counted)
         self._counted = Usage()
 
     def partial(self, stop: str) -> Reply:

@@ -10,12 +10,22 @@ from detent.loop.limits import Halt
 from detent.types.codec import arguments_object
 from detent.types.content import Call, plain_text
 from detent.types.errors import PromptBlocked
-from detent.types.events import CallEnded, CallStarted, Compacted, Notice, Reminded, Replied
+from detent.types.events import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    HooksRan,
+    Notice,
+    Reminded,
+    Replied,
+)
 from detent.types.outcomes import Outcome
+from detent.types.verdicts import HookAnswer
 
 Ran = tuple[str, dict[str, Any], str, Outcome, int]
 """A call: tool, arguments, id, how it ended and after how many milliseconds."""
 
+LONGEST_SAID = 2_000
 FAILURES = ("api_error", "retries_exhausted", "prompt_too_long", "invalid_response", "max_tokens")
 
 
@@ -29,7 +39,13 @@ async def session_started(kit: Kit, source: str) -> None:
 
 async def may_compact(kit: Kit, compacted: Compacted) -> bool:
     if kit.gate.hears("before_compact"):
-        answer = await kit.gate.happened("before_compact", trigger=_trigger(compacted))
+        answer = await _with_receipt(
+            kit,
+            "PreCompact",
+            "before_compact",
+            trigger=_trigger(compacted),
+            instructions=compacted.instructions,
+        )
         if answer.decision == "deny" or answer.stop:
             reason = answer.reason or answer.stop or "it gave no reason"
             text = f"a hook keeps the conversation from being shortened: {reason}"
@@ -44,8 +60,19 @@ async def may_compact(kit: Kit, compacted: Compacted) -> bool:
 
 
 async def has_compacted(kit: Kit, compacted: Compacted) -> None:
-    trigger = _trigger(compacted)
-    await kit.gate.happened("after_compact", trigger=trigger, summary=compacted.summary)
+    trigger, summary = _trigger(compacted), compacted.summary
+    await _with_receipt(kit, "PostCompact", "after_compact", trigger=trigger, summary=summary)
+
+
+async def _with_receipt(kit: Kit, event: str, moment: str, **facts: Any) -> HookAnswer:
+    """The log says who was told, what they said and how long it took."""
+    begun = kit.clock.elapsed()
+    answer = await kit.gate.happened(moment, **facts)
+    if answer.ran:
+        said = "\n".join(filter(None, (answer.reason, answer.context, answer.stop)))
+        ms = round((kit.clock.elapsed() - begun) * 1000)
+        await kit.emit(HooksRan(event=event, hooks=answer.ran, said=said[:LONGEST_SAID], ms=ms))
+    return answer
 
 
 def _trigger(compacted: Compacted) -> str:

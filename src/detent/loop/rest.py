@@ -12,7 +12,7 @@ from detent.loop.limits import (
     Tally,
 )
 from detent.loop.room import make_room_urgently
-from detent.loop.step import CUT_STOPS, WHOLE_STOPS, wants_more_room
+from detent.loop.step import CUT_STOPS, WHOLE_STOPS, request_of, wants_more_room
 from detent.types.codec import arguments_object
 from detent.types.content import plain_text
 from detent.types.events import Notice, Reason, Reminded
@@ -100,13 +100,22 @@ def was_cut(tally: Tally) -> bool:
 
 async def last_word(kit: Kit, tally: Tally, spent: Halt) -> bool:
     """A spent budget may allow one answer more, without tools, to say what there is."""
-    if not kit.limits.wrap_up or tally.wrapping_up:
+    if not kit.limits.wrap_up or tally.wrapping_up or not affords_last_word(kit, tally):
         return False
     tally.wrapping_up = True
     await kit.emit(Notice(spent.message, "warning"))
     text = WRAP_UP_IN_FORM.format(tool=kit.form) if kit.form else WRAP_UP
     await kit.emit(Reminded(text=text, source="budget"))
     return True
+
+
+def affords_last_word(kit: Kit, tally: Tally) -> bool:
+    """A strict account has to hold what it may take."""
+    if not kit.account.is_strict:
+        return True
+    from detent.loop.worst import fits
+
+    return fits(kit.purse, kit.model, request_of(kit, tally, is_last=True))
 
 
 def paused(tally: Tally) -> Halt | None:

@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from detent.context.conversation import Conversation
 from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
 from detent.loop.limits import BROKEN_OFF, MORE_ROOM, MOST_TRUNCATION_RETRIES, Tally, exceeded
 from detent.loop.listener import Broken, Listener
+from detent.loop.room import output_of, widest_of
 from detent.types.content import Call
 from detent.types.errors import ModelFailure
 from detent.types.events import Discarded, Notice, Replied, StepRecord
@@ -25,17 +27,11 @@ CUT_STOPS = ("max_tokens", "model_context_window_exceeded")
 
 async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
     """The answer, and why the turn must stop if a hook or the person said so."""
-    kit.trace("History", "")
-    messages = kit.conversation.messages()
-    kit.trace("System", "")
-    tools = kit.toolbox.specs()
-    if tally.wrapping_up:
-        tools = [spec for spec in tools if spec.name == kit.form]
-    request = Request(kit.system, messages, tools, tally.max_output)
+    request = request_of(kit, tally, is_last=tally.wrapping_up)
     spent = "not run: the budget is spent" if tally.wrapping_up else ""
     async with CallRunner(kit, closed=spent, ran=already_ran(kit, tally)) as runner:
         reply = await sample(kit, tally, request, runner)
-        tally.calls += await runner.finish()
+        await runner.finish()
         stop = runner.stop
         if reply.calls:
             await kit.remind("calls")
@@ -55,6 +51,18 @@ async def run_step(kit: Kit, tally: Tally) -> tuple[Reply, str]:
         return reply, stop
 
 
+def request_of(kit: Kit, tally: Tally, *, is_last: bool) -> Request:
+    """The last one, when the budget is spent, has no tools but the one that takes the answer."""
+    kit.trace("History", "")
+    messages = kit.conversation.messages()
+    kit.trace("System", "")
+    tools = kit.toolbox.specs()
+    if is_last:
+        tools = [spec for spec in tools if spec.name == kit.form]
+    task = kit.task.now(kit.conversation.entries) if kit.task is not None else None
+    return Request(kit.system, messages, tools, output_of(kit, tally), task=task)
+
+
 def already_ran(kit: Kit, tally: Tally) -> Callable[[Call], Outcome | None]:
     """What has run in an answer that broke off; asked for again, it is not run again."""
     if not tally.broken:
@@ -68,9 +76,12 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
     """Stream one answer into the log; one that never becomes whole as far as it was shown."""
     listener = Listener(kit, tally, runner)
     begun, tally.sent = kit.clock.elapsed(), request.max_output
+    asked_at = kit.conversation.last_seq
     kit.trace("API", kit.model.name)
     try:
-        reply = await kit.model.stream(request, listener)
+        reply = await kit.purse.ask(
+            kit.model, request, listener, last=tally.wrapping_up, goes_on=True
+        )
     except asyncio.CancelledError:
         runner.cancel()  # at once: what is written below may have to wait for the reader
         await keep_partial(kit, tally, listener, "cancelled", begun)
@@ -85,6 +96,10 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
         return partial
     tally.broken.clear()
     step = count(kit, tally, reply, begun)
+    if reply.usage.cache_read or reply.usage.cache_write or kit.conversation.asked:
+        from detent.loop.cached import watch_cache
+
+        await watch_cache(kit, request, reply, asked_at)
     if reply.stop not in CUT_STOPS:
         tally.truncations = 0
     elif reply.stop == "max_tokens" and not reply.calls and wants_more_room(kit, tally):
@@ -107,7 +122,7 @@ def count(kit: Kit, tally: Tally, reply: Reply, begun: float) -> StepRecord:
     ms = round((kit.clock.elapsed() - begun) * 1000)
     number = len(tally.steps) + 1
     step = StepRecord(number, reply.model, reply.stop, reply.usage, len(reply.calls), ms)
-    tally.count(step, kit.price(reply.model, reply.usage))
+    tally.count(step)
     return step
 
 
@@ -144,21 +159,37 @@ async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord) -> None:
             message_id=reply.message_id,
             ms=step.ms,
             provider=reply.provider,
+            head=_new_head(kit.conversation),
         )
     )
 
 
+def _new_head(conversation: Conversation) -> str:
+    asked = conversation.asked
+    return asked.head if asked is not None and asked.head != conversation.head else ""
+
+
 def wants_more_room(kit: Kit, tally: Tally) -> bool:
     """A cut answer is asked for again with twice the room, while model and budget allow it."""
-    wanted = min(tally.sent * 2, kit.model.max_output)
+    left = widest_of(kit) - kit.conversation.tokens()
+    wanted = min(tally.sent * 2, kit.model.max_output, left)
     if tally.truncations >= MOST_TRUNCATION_RETRIES or wanted < max(1, tally.sent * MORE_ROOM):
         return False
-    if exceeded(kit.limits, tally, kit.clock.elapsed()):
+    if exceeded(kit.limits, kit.account, tally, kit.clock.elapsed()):
+        return False
+    if kit.account.is_strict and not _affords(kit, tally, wanted):
         return False
     tally.truncations += 1
     tally.max_output = wanted
     return True
 
 
+def _affords(kit: Kit, tally: Tally, output: int) -> bool:
+    from detent.loop.worst import affords
+
+    request = request_of(kit, tally, is_last=False)
+    return affords(kit.purse, kit.model.name, request, output)
+
+
 def _with_room(request: Request, tally: Tally) -> Request:
-    return Request(request.system, request.messages, request.tools, tally.max_output)
+    return replace(request, max_output=tally.max_output)

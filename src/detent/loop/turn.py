@@ -7,18 +7,28 @@ from msgspec.structs import replace
 from detent.context.media import sound
 from detent.loop.form import handed_over
 from detent.loop.kit import Kit
-from detent.loop.limits import Halt, Tally, blocked, exceeded, first_output, settle
+from detent.loop.limits import (
+    Halt,
+    Tally,
+    begin,
+    blocked,
+    exceeded,
+    failed,
+    record_of,
+    session_time,
+    settle,
+)
 from detent.loop.rest import at_rest, last_word
-from detent.loop.room import make_room, recovered
+from detent.loop.room import make_room, recovered, widest_of
 from detent.loop.step import run_step
 from detent.types.content import UserBlock, plain_text
-from detent.types.errors import ModelFailure, PromptBlocked
-from detent.types.events import Notice, Prompted, Reason, Reminded, Rewound, TurnEnded
+from detent.types.errors import ModelFailure, Overdrawn, PromptBlocked
+from detent.types.events import Notice, Prompted, Reminded, Rewound, TurnEnded
 
 
 async def run_turn(kit: Kit, content: tuple[UserBlock, ...], turn: int) -> TurnEnded:
     """Emits everything that happens, `TurnEnded` last, and returns it."""
-    tally = Tally(turn, kit.clock.elapsed(), first_output(kit.limits, kit.model.max_output))
+    tally = begin(kit.limits, kit.account, turn, kit.clock.elapsed(), kit.model.max_output)
     tally.settled = kit.conversation.last_seq
     kit.trace("Input", "")
     try:
@@ -37,19 +47,23 @@ async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt
     """Why the turn came to rest, whatever brought it there but a cancellation."""
     before = kit.conversation.last_seq
     try:
-        async with asyncio.timeout(kit.limits.seconds) as limit:
+        in_time = session_time(kit.account, kit.clock, tally)
+        async with asyncio.timeout(kit.limits.seconds) as limit, in_time:
             before = await open_session(kit) or before
             await take_prompt(kit, content, tally)
-            return await converse(kit, tally)
+            halt = await converse(kit, tally)
+            await make_room(kit, tally, asks=False)
+            return halt
     except TimeoutError:
         if not limit.expired():
             raise
-        return Halt("budget_exceeded", f"Time is up: {kit.limits.seconds:g} seconds.")
+        text = f"Time is up: {kit.limits.seconds:g} seconds."
+        return Halt("budget_exceeded", text, limit="seconds")
     except PromptBlocked as blocked_by_hook:
         await kit.emit(Rewound(to=before))
         return Halt("hook_stopped", str(blocked_by_hook))
     except ModelFailure as failure:
-        return Halt(reason_of(failure), failure.message, failure.status)
+        return failed(failure)
 
 
 async def open_session(kit: Kit) -> int:
@@ -78,20 +92,25 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
     """Steps, until the model rests or a limit holds it."""
     while True:
         await make_room(kit, tally)
-        if halt := blocked(kit.conversation.tokens(), kit.model.window):
+        if halt := blocked(kit.conversation.tokens(), widest_of(kit)):
             return halt
-        settle(tally, kit.conversation.entries, kit.price)
-        spent = exceeded(kit.limits, tally, kit.clock.elapsed())
+        settle(tally, kit.conversation.entries)
+        spent = exceeded(kit.limits, kit.account, tally, kit.clock.elapsed())
         if spent and not await last_word(kit, tally, spent):
             return spent
         try:
+            reply, stopped = await run_step(kit, tally)
+        except Overdrawn as lacking:
+            spent = failed(lacking)
+            if not await last_word(kit, tally, spent):
+                return spent
             reply, stopped = await run_step(kit, tally)
         except ModelFailure as failure:
             if await recovered(kit, tally, failure):
                 continue
             raise
         kit.trace("Compact", "")
-        await make_room(kit, tally)
+        await make_room(kit, tally, asks=False)
         if stopped:
             return Halt("hook_stopped", stopped)
         if tally.wrapping_up and spent:
@@ -125,26 +144,7 @@ async def take_steered(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -
 
 async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:
     kit.trace("Return", halt.reason)
-    settle(tally, kit.conversation.entries, kit.price)
-    ended = TurnEnded(
-        turn=tally.turn,
-        reason=halt.reason,
-        steps=tuple(tally.steps),
-        usage=tally.usage,
-        ms=round((kit.clock.elapsed() - tally.started) * 1000),
-        api_ms=tally.api_ms,
-        error=halt.message,
-        status=halt.status,
-        output=halt.output,
-        lost=tally.lost,
-    )
+    settle(tally, kit.conversation.entries)
+    ended = record_of(tally, halt, kit.account, kit.clock.elapsed())
     await kit.emit(ended)
     return ended
-
-
-def reason_of(failure: ModelFailure) -> Reason:
-    if failure.exhausted:
-        return "retries_exhausted"
-    if failure.kind in ("prompt_too_long", "invalid_response"):
-        return failure.kind
-    return "api_error"

@@ -18,6 +18,11 @@ BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max"
 """What an effort is worth in tokens."""
 
 
+TASK_BETA = "task-budgets-2026-03-13"
+LEAST_TASK = 20_000
+"""The provider refuses a smaller budget for a task."""
+
+
 class Wishes(Struct, frozen=True):
     """What the user said about the use of models."""
 
@@ -33,6 +38,8 @@ class Wishes(Struct, frozen=True):
     cache_ttl: Literal["5m", "1h"] = "5m"
     max_output: int = 0
     """What an answer may have at first; 0 leaves it to the model."""
+    task_budget: int = 0
+    """Tokens for all of the work; models that can be told so are."""
 
 
 def build_route(
@@ -42,16 +49,22 @@ def build_route(
     credentials: Credentials | None = None,
 ) -> Route:
     most = choice.facts.max_output
-    return Route(
+
+    def wire() -> Wire:
+        return wire_of(choice, manner_of(choice, wishes), environ)
+
+    route = Route(
         choice.model,
         provider=author_of(choice),
-        wire=wire_of(choice, manner_of(choice, wishes), environ),
+        wire=wire(),
         endpoint=_endpoint(choice, wishes, environ),
         credentials=credentials or Fixed(dict(choice.secret)),
         transport=Transport(environ),
         bounds=Bounds(choice.facts.window, most, wishes.max_output or min(most, USUAL_OUTPUT)),
         timers=wishes.timers,
     )
+    route.twin = wire
+    return route
 
 
 def manner_of(choice: Choice, wishes: Wishes) -> Manner:
@@ -64,11 +77,22 @@ def manner_of(choice: Choice, wishes: Wishes) -> Manner:
         thinking_budget=budget,
         caching=wishes.caching,
         cache_ttl=wishes.cache_ttl,
-        betas=wishes.betas,
+        betas=_betas(choice, wishes),
+        task_budget=tells_task(choice, wishes),
         server_tools=wishes.server_tools,
         extra_body=wishes.extra_body,
         quirks=frozenset((*choice.about.quirks, *choice.traits.quirks)),
     )
+
+
+def tells_task(choice: Choice, wishes: Wishes) -> bool:
+    return wishes.task_budget >= LEAST_TASK and choice.traits.task_budget
+
+
+def _betas(choice: Choice, wishes: Wishes) -> tuple[str, ...]:
+    if not tells_task(choice, wishes) or TASK_BETA in wishes.betas:
+        return wishes.betas
+    return (*wishes.betas, TASK_BETA)
 
 
 def author_of(choice: Choice) -> str:
@@ -97,8 +121,9 @@ def _endpoint(choice: Choice, wishes: Wishes, environ: Mapping[str, str]) -> End
     url, headers = choice.endpoint.base_url, choice.endpoint.headers
     if choice.about.cloud:
         url = _cloud(choice.wire).base_url(environ)
-    if wishes.betas and choice.wire in ("anthropic", "vertex"):
-        headers = (*headers, ("anthropic-beta", ",".join(wishes.betas)))
+    betas = _betas(choice, wishes)
+    if betas and choice.wire in ("anthropic", "vertex"):
+        headers = (*headers, ("anthropic-beta", ",".join(betas)))
     if url.startswith("https:"):
         from detent.http.tls import check
 

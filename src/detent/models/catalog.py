@@ -52,6 +52,8 @@ class Traits(Struct, frozen=True):
     quirks: tuple[str, ...] = ()
     profile: str = ""
     """`small`: a short prompt and answers held to a schema."""
+    task_budget: bool = False
+    """It can be told what it may take for all of its work."""
 
 
 class Family(Traits, frozen=True):

@@ -1,6 +1,7 @@
 """A model over HTTP, behind the Model port: routes in order of preference, and persistence."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from detent.models.retry import RetryPolicy, with_fallbacks
 from detent.models.route import Route
@@ -8,6 +9,9 @@ from detent.ports import Clock, DeltaSink
 from detent.types.errors import ModelFailure
 from detent.types.events import Notice, Switched
 from detent.types.messages import Reply, Request
+
+if TYPE_CHECKING:
+    from detent.types.weights import Weights
 
 COOLING = 300.0
 """Seconds after which a model that could not be had is asked again."""
@@ -27,6 +31,11 @@ class HttpModel:
     @property
     def name(self) -> str:
         return self._routes[self._at].name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all that may answer."""
+        return tuple(route.name for route in self._routes)
 
     @property
     def window(self) -> int:
@@ -58,6 +67,11 @@ class HttpModel:
         except ModelFailure:
             self._at = 0  # nobody could serve: the next request begins with the first choice
             raise
+
+    def weigh(self, request: Request, model: str = "") -> "Weights":
+        """What each part of the request has in bytes on the wire, to this model of ours."""
+        routes = [route for route in self._routes if route.name == model]
+        return (routes or [self._routes[self._at]])[0].weigh(request)
 
     async def aclose(self) -> None:
         for route in self._routes:

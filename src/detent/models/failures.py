@@ -20,7 +20,27 @@ _TOO_LONG = (
     "exceed context limit",
     "maximum prompt length",
     "exceeds the maximum number of tokens",
+    "maximum model length",
+    "prompt too long",
+    "exceeds the context length",
+    "greater than the context length",
+    "context length of only",
+    "context size has been exceeded",
+    "exceed_context_size",
+    "exceeded model token limit",
+    "too large for model with",
+    "too many input tokens",
+    "prompt token count of",
+    "reduce the length of the messages",
+    "`max_new_tokens` must be",
 )
+_TOO_LONG_AT_FAULT = (
+    "exceeds the context length",
+    "exceeds the available context",
+    "context size has been exceeded",
+    "prompt too long",
+)
+"""What servers of local models say as if it were a fault of theirs."""
 _BAD_CONTENT = (
     "image exceeds",
     "image dimensions",
@@ -64,16 +84,30 @@ _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()
 
 def failure_from_http(status: int, headers: Mapping[str, str], body: bytes) -> ModelFailure:
     message = error_text(body) or f"HTTP {status}"
+    kind = kind_of(status, message, headers)
+    window, tokens = _limits_told(kind, body.decode(errors="replace"))
     return ModelFailure(
-        kind_of(status, message, headers),
+        kind,
         message,
         status=status,
         retry_after=_wait_wanted(headers, body),
+        window=window,
+        tokens=tokens,
     )
+
+
+def _limits_told(kind: FailureKind, text: str) -> tuple[int, int]:
+    if kind != "prompt_too_long":
+        return 0, 0
+    from detent.models.limits_told import limits_told
+
+    return limits_told(text)
 
 
 def kind_of(status: int, message: str, headers: Mapping[str, str]) -> FailureKind:
     if status == 413 or (status in (400, 422) and is_too_long(message)):
+        return "prompt_too_long"
+    if status == 500 and _has(message, _TOO_LONG_AT_FAULT):
         return "prompt_too_long"
     if status in (400, 422) and is_bad_content(message):
         return "bad_content"
@@ -107,7 +141,9 @@ def failure_in_stream(error: Any) -> ModelFailure:
     message = str(said or "the server reported an error")
     # Gateways put the status there that they could not send any more.
     status = next((int(name) for name in names if _STATUS.fullmatch(name)), None)
-    return ModelFailure(_kind_told(names, status, message), message, status=status)
+    kind = _kind_told(names, status, message)
+    window, tokens = _limits_told(kind, f"{message} {fields}")
+    return ModelFailure(kind, message, status=status, window=window, tokens=tokens)
 
 
 def _kind_told(names: list[str], status: int | None, message: str) -> FailureKind:

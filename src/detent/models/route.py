@@ -1,6 +1,8 @@
 """A route: one model of one provider, asked once. Retries and fallbacks are made of routes."""
 
 import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,6 +17,9 @@ from detent.types.errors import ModelFailure
 from detent.types.events import Begun
 from detent.types.messages import Reply, Request
 from detent.types.version import VERSION
+
+if TYPE_CHECKING:
+    from detent.types.weights import Weights
 
 SETTLE = 0.2
 MOST_ERROR_TEXT = 1_000_000
@@ -48,6 +53,8 @@ class Route:
         self.provider = provider
         self.bounds = bounds
         self._wire = wire
+        self.twin: Callable[[], Wire] = lambda: wire
+        """Another one like it, that knows nothing of the session."""
         self._credentials = credentials
         self._transport = transport
         self._timers = timers
@@ -60,6 +67,16 @@ class Route:
     @property
     def first_output(self) -> int:
         return self.bounds.first_output
+
+    def weigh(self, request: Request) -> "Weights":
+        """On a wire of its own: the one in use may be in the middle of an answer."""
+        from detent.models.weighing import weigh
+
+        return weigh(self.twin(), request, self.name, self._limit(request.max_output))
+
+    def _limit(self, max_output: int) -> int:
+        most, wanted = self.bounds.max_output, max_output or self.bounds.first_output
+        return min(wanted, most) if most else wanted
 
     async def attempt(self, request: Request, max_output: int, deltas: DeltaSink) -> Reply:
         most = self.bounds.max_output

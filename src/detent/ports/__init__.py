@@ -47,7 +47,8 @@ class Clock(Protocol):
 class Model(Protocol):
     """Streams one answer. Retries, fallback and reconnection happen inside.
 
-    Raises ModelFailure when there is no answer. Cancelling closes the connection.
+    Raises ModelFailure when there is no answer. Cancelling closes the connection. One that has a
+    wire also has `weigh(request, model) -> Weights`: what each part of a request has in bytes.
     """
 
     @property

@@ -2,21 +2,31 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from detent.app.clock import new_session_id as new_uuid
 from detent.app.options import Options
 from detent.app.recorder import to_nobody
 from detent.app.wire import Engine, assemble
+from detent.context.account import Account
 from detent.gate.terms import parse_mode
 from detent.loop.turn import run_turn
 from detent.ports import Job
 from detent.sdk.channel import Channel
 from detent.sdk.summary import TurnSummary, summarise
+from detent.types.budget import Budget, Spent, What
 from detent.types.content import Text, UserBlock
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Event, Notice, TurnEnded
+from detent.types.messages import Task
 from detent.types.usage import Usage
+
+if TYPE_CHECKING:
+    from detent.context.books import Books
+    from detent.context.memory.record import Piece
+    from detent.sdk.compaction import Hear, Uncompacted
+    from detent.types.events import Compacted
+    from detent.types.ledger import ContextLedger
 
 __all__ = ["Job", "LimitReached", "Prompt", "Session", "new_uuid", "parse_mode"]
 
@@ -39,6 +49,7 @@ class Session:
         self._engine: Engine = assemble(self.options)
         self._task: asyncio.Task[TurnEnded] | None = None
         self._channel: Channel | None = None
+        self._books: Books | None = None
         self._interrupted = False
         self._stoppable = False
         """The turn has begun, so that cancelling it leaves a trace of it."""
@@ -89,6 +100,13 @@ class Session:
         await self._engine.set_thinking(budget)
 
     @property
+    def prompt(self) -> str:
+        """The system prompt as people read it, with the marker where the session's own begins."""
+        from detent.context.prompt import shown
+
+        return shown(self._engine.kit.system)
+
+    @property
     def tools(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self._engine.kit.toolbox.specs())
 
@@ -101,11 +119,60 @@ class Session:
         """Background jobs of this run; those whose `exit_code` is None end with the session."""
         return self._engine.shop.jobs_of_this_run
 
+    async def memory(self) -> "tuple[Piece, ...]":
+        """Memory files: whether the model reads each, and why; as the disk is now."""
+        return await self._engine.memory.remembering.pieces()
+
     @property
     def usage(self) -> Usage:
         """Tokens of the whole session, earlier runs of it included."""
         ended = (entry.usage for entry in self.entries if isinstance(entry, TurnEnded))
         return sum(ended, Usage())
+
+    @property
+    def account(self) -> Account:
+        """Others may draw on it: `Options(account=…)`."""
+        return self._engine.kit.account
+
+    @property
+    def budget(self) -> Budget:
+        """What the session may spend in all. Another one counts at once, also for a turn that
+        runs, and is kept with the session. Raises BadInput for one that cannot be kept."""
+        return self.account.budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        self._engine.set_budget(budget)
+
+    @property
+    def spent(self) -> Spent:
+        """Of the whole session, earlier runs of it and what draws on its account included."""
+        return self.account.spent
+
+    def left(self) -> dict[What, float]:
+        """Of what is limited, by this account or one that it draws on."""
+        return self.account.left()
+
+    def spending(self) -> dict[str, Spent]:
+        """The same by what it was for: main, compaction, classifier, subagents, failed."""
+        if self._books is None:
+            from detent.context.books import Books
+
+            self._books = Books(self._engine.kit.price)
+        return self._books.read(self.entries).spending()
+
+    @property
+    def task(self) -> Task | None:
+        """What the model is told that it has for all of its work."""
+        task = self._engine.kit.task
+        return None if task is None else task.now(self.entries)
+
+    @property
+    def prices_date(self) -> str:
+        """How old our knowledge of prices is."""
+        from detent.models.catalog import catalog
+
+        return catalog().date
 
     @property
     def is_running(self) -> bool:
@@ -122,6 +189,29 @@ class Session:
             return mine.window, mine.max_output
         facts = self._engine.facts(model)
         return facts.window, facts.max_output
+
+    def context(self, step: int = 0) -> "ContextLedger":
+        """Every block of the next request, or of the one for this answer. Asks nobody."""
+        from detent.app.ledger import ledger_of
+
+        return ledger_of(self._engine, step)
+
+    async def compact(self, instructions: str = "", hear: "Hear" = to_nobody) -> "Compacted | None":
+        """Tells what is old in short, now; None when nothing could be made shorter, or a hook did
+        not want it. `hear` gets what happens meanwhile."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        from detent.sdk.compaction import compact_now
+
+        return await compact_now(self._engine, instructions, hear)
+
+    async def uncompact(self, *, last: bool = False) -> "Uncompacted":
+        """What compactions and trims had left out is read again; with `last`, of the latest."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        from detent.sdk.compaction import uncompact_now
+
+        return await uncompact_now(self._engine, last=last)
 
     async def send(self, prompt: Prompt) -> AsyncGenerator[Event, None]:
         """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first."""

@@ -143,9 +143,11 @@ def _closing(reply: Reply) -> Iterator[Event]:
 
 def _usage(reply: Reply) -> dict[str, Any]:
     usage = reply.usage
+    thought = {"output_tokens_details": {"thinking_tokens": usage.reasoning}}
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,
         "cache_read_input_tokens": usage.cache_read,
         "output_tokens": usage.output,
+        **(thought if usage.reasoning else {}),
     }

@@ -31,7 +31,9 @@ def _reply(line: bytes) -> Reply | None:
     return Reply(
         tuple(map(_block, entry.content)),
         stop=entry.stop,
-        usage=ScriptedUsage(usage.input, usage.output, usage.cache_read, usage.cache_write),
+        usage=ScriptedUsage(
+            usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning
+        ),
         model=entry.model,
     )
 

@@ -92,7 +92,13 @@ class ScriptedModel:
         return Reply(
             tuple(block for _, block in self._blocks(reply)),
             reply.stop_reason,
-            Usage(usage.input, usage.output, usage.cache_read, usage.cache_write),
+            Usage(
+                usage.input,
+                usage.output,
+                usage.cache_read,
+                usage.cache_write,
+                reasoning=usage.reasoning,
+            ),
             model,
             f"msg_{len(self.requests)}",
         )

@@ -2,9 +2,12 @@
 
 from typing import Literal
 
+from detent.types.budget import Shortage
+
 FailureKind = Literal[
     "auth",
     "bad_content",
+    "budget",
     "invalid_request",
     "invalid_response",
     "network",
@@ -29,6 +32,8 @@ class ModelFailure(Exception):
         retry_after: float | None = None,
         exhausted: bool = False,
         attempts: tuple[str, ...] = (),
+        window: int = 0,
+        tokens: int = 0,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -40,6 +45,18 @@ class ModelFailure(Exception):
         """True when every retry was used up (the seeds' RetriesExhausted)."""
         self.attempts = attempts
         """What each attempt met, for diagnosis."""
+        self.window = window
+        """Of a prompt that was too long: the window, as the provider says; 0: it does not."""
+        self.tokens = tokens
+        """And how many tokens the prompt has."""
+
+
+class Overdrawn(ModelFailure):
+    """The request was not sent: the account does not hold what it may take."""
+
+    def __init__(self, shortage: Shortage) -> None:
+        super().__init__("budget", shortage.message)
+        self.shortage = shortage
 
 
 class NoModel(Exception):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from detent.types.budget import Budget
+from detent.types.budget import Budget, Spent
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Thinking, UserBlock
 from detent.types.effects import Effect
 from detent.types.outcomes import Outcome
@@ -81,6 +81,9 @@ class Replied(Durable, frozen=True, kw_only=True):
     message_id: str = ""
     ms: int = 0
     provider: str = ""
+    head: str = ""
+    """Digests of the tools and the prompt it was asked with, where they are others than before and
+    the provider tells of its cache."""
 
 
 class CallStarted(Durable, frozen=True, kw_only=True):
@@ -130,8 +133,11 @@ class Compacted(Durable, frozen=True, kw_only=True):
     by: Literal["local", "model"] = "local"
     """Who wrote the summary."""
     model: str = ""
+    """The one that was asked for it."""
     usage: Usage = Usage()
     """What asking for it has cost, failed tries included."""
+    failures: int = 0
+    """Tries that came to nothing."""
     ms: int = 0
     depth: int = 1
     """How many summaries lie within one another."""
@@ -237,7 +243,13 @@ class TurnEnded(Durable, frozen=True, kw_only=True):
     """What was spent beside the answers, by model: on attempts that came to none, and on the
     classifier; part of `usage`."""
     beside: dict[str, Usage] = {}
-    """The same by what it was for: failed, classifier, compaction, subagents."""
+    """The same by what it was for: failed, classifier, compaction."""
+    requests: int = 0
+    """Model calls that were answered or cost something, whatever they were for."""
+    limit: str = ""
+    """What there was not enough of, where a budget has ended the turn."""
+    delegated: Spent = Spent()
+    """What subagents have spent; not part of `usage`."""
 
 
 Entry = (
@@ -329,6 +341,12 @@ class Notice(Live, frozen=True):
     level: Literal["info", "warning", "error"] = "info"
 
 
+class Compacting(Live, frozen=True):
+    """A summary is being asked for, which may take a while; with `is_over`, it no longer is."""
+
+    is_over: bool = False
+
+
 class HookStarted(Live, frozen=True):
     """A command of the user that listens to what happens."""
 
@@ -365,6 +383,7 @@ Signal = (
     | Asked
     | Answered
     | Notice
+    | Compacting
     | HookStarted
     | HookEnded
     | Nested

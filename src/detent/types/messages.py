@@ -33,6 +33,14 @@ class ToolSpec(Struct, frozen=True):
     schema: Raw
 
 
+class Task(Struct, frozen=True):
+    """What a model is told that it may take for all of its work, in tokens."""
+
+    total: int
+    remaining: int | None = None
+    """Where what it took before can no longer be read."""
+
+
 class Request(Struct, frozen=True):
     system: tuple[str, ...]
     messages: Sequence[Message]
@@ -41,6 +49,8 @@ class Request(Struct, frozen=True):
     """Output token limit; 0 leaves the choice to the model's catalog entry."""
     form: Raw | None = None
     """The JSON schema the answer must have, for wires that can hold a model to one."""
+    task: Task | None = None
+    """For wires that know of it."""
 
 
 class Reply(Struct, frozen=True):

@@ -50,3 +50,5 @@ class HookAnswer(Struct, frozen=True):
     """For people."""
     output: Any = None
     """After a call: what the model gets instead of its result."""
+    ran: tuple[str, ...] = ()
+    """Who has answered, by name."""

@@ -10,6 +10,7 @@ import pytest
 from detent.app.options import Options
 from detent.app.wire import assemble
 from detent.testing.scripted_model import ScriptedModel
+from detent.types.budget import Budget
 from detent.types.errors import BadInput
 
 
@@ -31,22 +32,28 @@ def kit(tmp_path: Path, settings: dict[str, Any] | None = None, **options: Any) 
     ("option", "value", "limit"),
     [
         ("max_turns", 3, "steps"),
-        ("max_tool_calls", 4, "calls"),
-        ("max_tokens", 5, "tokens"),
         ("max_seconds", 6.5, "seconds"),
         ("max_output_tokens", 7, "output"),
         ("max_tool_concurrency", 1, "concurrency"),
-        ("auto_compact_input_tokens", 100_000, "compact_at"),
     ],
 )
 def test_limits(tmp_path: Path, option: str, value: float, limit: str) -> None:
     assert getattr(kit(tmp_path, **{option: value}).limits, limit) == value
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "limit"),
+    [("max_tool_calls", 4, "calls"), ("max_tokens", 5, "tokens")],
+)
+def test_budgets(tmp_path: Path, option: str, value: float, limit: str) -> None:
+    assert getattr(kit(tmp_path, **{option: value}).account.budget, limit) == value
+
+
 @pytest.mark.parametrize("option", ["max_turns", "max_tokens", "max_tool_calls", "max_seconds"])
 def test_zero_and_none_are_no_limit(tmp_path: Path, option: str) -> None:
     none, zero = kit(tmp_path), kit(tmp_path, **{option: 0})
     assert none.limits == zero.limits
+    assert none.account.budget == zero.account.budget == Budget()
     assert none.limits.steps is None
 
 
@@ -57,9 +64,9 @@ def test_settings_and_their_precedence(tmp_path: Path) -> None:
         "streamingToolExecution": False,
         "reactiveCompact": False,
     }
-    limits = kit(tmp_path, settings).limits
-    assert (limits.steps, limits.concurrency, limits.early_calls) == (9, 2, False)
-    assert limits.reactive is False
+    made = kit(tmp_path, settings)
+    assert (made.limits.steps, made.limits.concurrency, made.limits.early_calls) == (9, 2, False)
+    assert made.shaping.reactive is False
     limits = kit(tmp_path, settings, max_turns=1, max_tool_concurrency=5).limits
     assert (limits.steps, limits.concurrency) == (1, 5)
 
@@ -80,8 +87,16 @@ def test_the_compaction_threshold_of_the_environment(
     tmp_path: Path, text: str, threshold: int | None
 ) -> None:
     environ = {"CLAUDE_CODE_AUTO_COMPACT_INPUT_TOKENS": text}
-    assert kit(tmp_path, environ=environ).limits.compact_at == threshold
-    assert kit(tmp_path, environ=environ, auto_compact_input_tokens=7).limits.compact_at == 7
+    assert kit(tmp_path, environ=environ).shaping.cumulative == threshold
+    assert kit(tmp_path, environ=environ, auto_compact_input_tokens=7).shaping.cumulative == 7
+
+
+def test_prompt_and_tools_are_counted_before_the_first_answer(tmp_path: Path) -> None:
+    made = kit(tmp_path)
+    assert made.conversation.base > 1_000
+    assert made.conversation.tokens() == made.conversation.base
+    alone = kit(tmp_path, tools=[])
+    assert 0 < alone.conversation.base < made.conversation.base
 
 
 def test_the_trace_reaches_the_loop(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from detent.gate.hooks.events import (
     BeforeCall,
     BeforeCompact,
     HookEvent,
+    InstructionsLoaded,
     Notified,
     PermissionAsked,
     PermissionRefused,
@@ -110,6 +111,11 @@ EVENTS: list[tuple[HookEvent, dict[str, Any]]] = [
     (SessionEnded("other"), {"reason": "other"}),
     (BeforeCompact("auto"), {"trigger": "auto", "custom_instructions": ""}),
     (AfterCompact("manual", "so far"), {"trigger": "manual", "compact_summary": "so far"}),
+    (
+        InstructionsLoaded("/p/a.md", "local", "include", ("*.py",), "/p/CLAUDE.local.md"),
+        {"file_path": "/p/a.md", "memory_type": "Local", "load_reason": "include",
+         "globs": ["*.py"], "parent_file_path": "/p/CLAUDE.local.md"},
+    ),
     (
         Notified("look", "permission_prompt", "Hey"),
         {"message": "look", "title": "Hey", "notification_type": "permission_prompt"},
@@ -311,7 +317,7 @@ def test_an_answer_that_cannot_be_understood_is_reported(
     said: Any, complaint: str, tmp_path: Path
 ) -> None:
     answer, hooked = tell(tmp_path, LS, pre(saying(said)))
-    assert answer == HookAnswer()
+    assert answer == HookAnswer(ran=answer.ran)
     assert complaint in hooked.told[0]
     answer, _ = tell(tmp_path, LS, pre(saying(said), fail_closed=True))
     assert answer.decision == "deny" and complaint in answer.reason
@@ -404,7 +410,7 @@ def test_nobody_waits_for_one_that_runs_beside(tmp_path: Path) -> None:
             await hooked.aclose()
 
     answer, _ = asyncio.run(told())
-    assert answer == HookAnswer()
+    assert answer == HookAnswer(ran=answer.ran)
     assert (tmp_path / "ran").exists()
 
 

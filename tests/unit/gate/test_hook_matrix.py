@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from detent.app.hooking import say_goodbye
+from detent.context.shaping import Shaping
 from detent.gate.hooks.entry import HookEntry
-from detent.gate.hooks.events import AgentStarted, AgentStopping
+from detent.gate.hooks.events import AgentStarted, AgentStopping, InstructionsLoaded
 from detent.gate.hooks.kinds import KINDS
 from detent.gate.hooks.moments import feedback
 from detent.loop.limits import Limits
@@ -49,6 +50,7 @@ MATRIX = {
     "SessionEnd":         ". r r r r r r . .",
     "PreCompact":         ". B r r r r B . .",
     "PostCompact":        ". r r r r r r . .",
+    "InstructionsLoaded": ". r r r r r r . .",
     "Notification":       ". r r r r r r . .",
 }  # fmt: skip
 """`.` goes on and nobody is bothered; r goes on and is reported; B is blocked, with the reason
@@ -106,6 +108,7 @@ class Scene:
         self.event = event
         self.no = NO
         """What a denial says."""
+        self.said = "as it was " * (400 if "Compact" in event else 1)
         self.ran: list[dict[str, Any]] = []
         self.asked = Approving(Answer(event != "PermissionDenied", "no", by="test"))
         self.ended: TurnEnded | None = None
@@ -113,7 +116,7 @@ class Scene:
 
         async def echo(args: dict[str, Any], desk: Desk) -> Outcome:
             self.ran.append(args)
-            return Failed("it broke") if event == "PostToolUseFailure" else done("as it was")
+            return Failed("it broke") if event == "PostToolUseFailure" else done(self.said)
 
         asks = event in ("PermissionRequest", "PermissionDenied", "Notification")
         self.bench = Bench(
@@ -122,6 +125,7 @@ class Scene:
             mode="default" if asks else "bypassPermissions",
             approver=self.asked,
             limits=Limits(forced=1),
+            shaping=Shaping(summariser="local", order=("auto",)),
         )
 
     def _model(self) -> ScriptedModel:
@@ -144,6 +148,9 @@ class Scene:
                 self.answer = await self.bench.kit.gate.tell(event)
             else:
                 self.ended = await self.bench.turn("go")
+            if self.event == "InstructionsLoaded":
+                event_of_file = InstructionsLoaded("/p/CLAUDE.md", "project", "session_start")
+                await self.bench.kit.gate.tell(event_of_file)  # type: ignore[attr-defined]
             if self.event == "SessionEnd":
                 await say_goodbye(self.bench.kit.gate, self.bench.recorder)  # type: ignore[arg-type]
             if self.event == "Notification":

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from detent.context.account import Account
 from detent.gate.hooks import HookAnswer, HookSet
 from detent.loop.limits import MOST_FORM_TRIES, Limits
 from detent.ports import Answer, Desk
 from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.tools.structured_output import NAME, Beside, StructuredOutput
+from detent.types.budget import Budget
 from detent.types.content import Text
 from detent.types.events import CallEnded, CallStarted, Prompted, Reminded, Replied
 from kitbench import WRITES, Approving, Bench, BenchTool, BenchTools, check_calls, check_valid
@@ -151,7 +153,8 @@ def test_the_last_word_of_a_spent_budget_can_still_be_the_value() -> None:
         reply(call("look")),
         reply(call("look"), GOOD),
         tools=[BenchTool("look", look)],
-        limits=Limits(calls=1, wrap_up=True),
+        limits=Limits(wrap_up=True),
+        account=Account(Budget(calls=1)),
     )
     ended = b.run()
     assert (ended.reason, ended.output) == ("budget_exceeded", {"city": "Paris"})

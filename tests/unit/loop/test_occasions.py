@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from detent.context.shaping import Shaping
 from detent.gate.hooks import HookAnswer, HookSet
 from detent.gate.hooks.events import (
     AfterCalls,
@@ -22,7 +23,7 @@ from detent.testing import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import plain_text
 from detent.types.errors import ModelFailure
-from detent.types.events import Compacted, Notice, Prompted, Reminded
+from detent.types.events import Compacted, HooksRan, Notice, Prompted, Reminded
 from detent.types.messages import Reply, Request
 from detent.types.outcomes import done
 from detent.types.usage import Usage
@@ -34,6 +35,13 @@ async def _echo(args: dict[str, Any], desk: Desk) -> str:
 
 
 ECHO = BenchTool("echo", _echo)
+
+
+async def _long_echo(args: dict[str, Any], desk: object) -> str:
+    return "x" * 4_000
+
+
+LONG_ECHO = BenchTool("echo", _long_echo)
 
 
 def sent(b: Bench) -> list[str]:
@@ -76,7 +84,9 @@ def test_the_lifecycle_only_looks_on() -> None:
 
 def crowded(**options: Any) -> Bench:
     steps = [reply(call("echo", n=i), input=4_000 * i, output=1) for i in range(1, 10)]
-    return Bench(ScriptedModel(*steps, "done", window=40_000), ECHO, **options)
+    shaping = Shaping(summariser="local", order=("auto",))
+    model = ScriptedModel(*steps, "done", window=40_000)
+    return Bench(model, LONG_ECHO, shaping=shaping, **options)
 
 
 def test_compaction_is_told_before_within_and_after() -> None:
@@ -91,6 +101,13 @@ def test_compaction_is_told_before_within_and_after() -> None:
         ContextCompacting("auto", compacted.before_tokens),
         AfterCompact("auto", compacted.summary),
     ]
+    receipts = b.of(HooksRan)[:2]
+    assert [(one.event, one.hooks, one.said) for one in receipts] == [
+        ("PreCompact", ("append",), ""),
+        ("PostCompact", ("append",), ""),
+    ]
+    order = [type(e) for e in b.log.entries if isinstance(e, HooksRan | Compacted)][:3]
+    assert order == [HooksRan, Compacted, HooksRan]
 
 
 def test_a_blocked_compaction_leaves_the_conversation_and_tells_people() -> None:
@@ -104,6 +121,8 @@ def test_a_blocked_compaction_leaves_the_conversation_and_tells_people() -> None
     b.run()
     assert b.of(Compacted) == [] and seen == []
     assert any("keep it all" in notice.text for notice in b.of(Notice))
+    receipt = b.of(HooksRan)[0]
+    assert (receipt.event, receipt.said) == ("PreCompact", "keep it all")
 
 
 # The session

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from detent.loop.limits import Limits
+from detent.context.account import Account
 from detent.ports import Desk
 from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
+from detent.types.budget import Budget
 from detent.types.content import Image, Text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
@@ -97,7 +98,8 @@ def test_a_request_too_large_makes_room_and_then_gives_up_pictures() -> None:
         kind = "prompt_too_long"
         status = 413
 
-    b = Bench(Small(reply(call("look")), "fine"), LOOK)
+    b = Bench(Small("old " * 3_000, reply(call("look")), "fine"), LOOK)
+    b.run("before")
     assert b.run().reason == "end_turn"
     order = [type(e) for e in b.events if isinstance(e, Compacted | Withheld)]
     assert order == [Compacted, Withheld], "the result was too new to be left out with the rest"
@@ -107,8 +109,9 @@ def test_a_prompt_too_long_is_no_matter_of_pictures() -> None:
     class Long(Squeamish):
         kind = "prompt_too_long"
 
-    b = Bench(Long(reply(call("look")), "fine"), LOOK)
-    assert b.run().reason == "prompt_too_long"
+    b = Bench(Long("old " * 3_000, "fine"))
+    b.run("before")
+    assert asyncio.run(b.turn((Text("what is this?"), POISON))).reason == "prompt_too_long"
     assert len(b.of(Compacted)) == 1
     assert not b.of(Withheld)
 
@@ -160,7 +163,7 @@ def test_a_lost_attempt_is_paid_for() -> None:
     def price(model: str, usage: Usage) -> float:
         return usage.input / 1000
 
-    b = Bench(Costly("fine"), price=price, limits=Limits(dollars=1.0))
+    b = Bench(Costly("fine"), price=price, account=Account(Budget(dollars=1.0)))
     ended = b.run()
     assert ended.usage == Usage(input=1_010, output=12)
     assert ended.steps[0].usage == Usage(input=10, output=5), "the step is the answer that came"

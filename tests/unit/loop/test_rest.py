@@ -32,18 +32,19 @@ def test_endless_pauses_end_the_turn() -> None:
 
 def test_a_full_window_makes_room_once_and_goes_on() -> None:
     full = reply("half", stop="model_context_window_exceeded")
-    b = Bench(ScriptedModel("old", full, "the rest"))
+    b = Bench(ScriptedModel("old " * 3_000, full, "the rest"))
     assert b.run().reason == "end_turn"
     assert b.run().reason == "end_turn"
     assert [c.trigger for c in b.of(Compacted)] == ["reactive"]
     assert [r.text for r in b.of(Reminded)] == [CONTINUE]
+    assert "half" in str(b.model.requests[-1].messages), "there must be something to go on from"  # type: ignore[attr-defined]
     for request in b.model.requests:  # type: ignore[attr-defined]
         check_valid(request.messages)
 
 
 def test_a_window_that_stays_full_ends_the_turn() -> None:
     full = reply("half", stop="model_context_window_exceeded")
-    b = Bench(ScriptedModel("old", full, full, full))
+    b = Bench(ScriptedModel("old " * 3_000, full, full, full))
     b.run()
     assert b.run().reason == "prompt_too_long"
     assert len(b.of(Compacted)) == 1

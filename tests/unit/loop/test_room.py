@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from detent.loop.limits import Limits
-from detent.loop.room import room_of
+from detent.context.pressure import room_of
+from detent.context.shaping import Shaping
 from detent.sdk.summary import summarise
 from detent.testing.script import call, fault, reply
 from detent.testing.scripted_model import ScriptedModel
@@ -16,7 +18,7 @@ from kitbench import READS, Bench, BenchTool, check_valid
 
 
 async def _echo(args: dict[str, object], desk: object) -> str:
-    return "x" * 400
+    return "a line of output\n" * 100
 
 
 async def _short(args: dict[str, object], desk: object) -> str:
@@ -24,6 +26,11 @@ async def _short(args: dict[str, object], desk: object) -> str:
 
 
 ECHO = BenchTool("echo", _echo, effects=READS)
+LOCAL = partial(Shaping, summariser="local")
+
+
+OLD = [reply(f"answer {number} " * 400, output=1) for number in range(3)]
+"""Long enough that it is worth to sum them up."""
 
 
 class TooLongOnce(ScriptedModel):
@@ -41,7 +48,7 @@ class TooLongOnce(ScriptedModel):
 def test_the_window_is_relieved_at_eighty_percent() -> None:
     steps = [reply(call("echo", n=i), input=4_000 * i, output=1) for i in range(1, 10)]
     model = ScriptedModel(*steps, reply("done", input=10, output=1), window=40_000)
-    b = Bench(model, ECHO)
+    b = Bench(model, ECHO, shaping=LOCAL())
     b.run()
     compactions = b.of(Compacted)
     assert compactions
@@ -56,36 +63,37 @@ def test_the_window_is_relieved_at_eighty_percent() -> None:
 @pytest.mark.parametrize(("used", "relieved"), [(31_900, False), (32_100, True)])
 def test_the_limit_is_eighty_percent(used: int, relieved: bool) -> None:
     model = ScriptedModel(
-        reply("old"),
+        *OLD,
         reply(call("echo"), input=used, output=0),
         "done",
         window=40_000,
         max_output=8_000,
     )
-    b = Bench(model, BenchTool("echo", _short, effects=READS))
-    b.run()
-    b.run()
+    b = Bench(model, BenchTool("echo", _short, effects=READS), shaping=LOCAL())
+    for _ in (*OLD, "the last"):
+        b.run()
     assert bool(b.of(Compacted)) is relieved
 
 
 def test_a_small_window_keeps_room_for_the_answer() -> None:
-    assert room_of(10_000) == 6_000
-    assert room_of(200_000) == 160_000
-    assert room_of(128_000, output=32_000) == 96_000, "the answer's room is kept free"
-    assert room_of(40_000, output=32_000) == 20_000, "but a prompt needs some, too"
+    usual = Shaping()
+    assert room_of(usual, 10_000) == 6_000
+    assert room_of(usual, 200_000) == 160_000
+    assert room_of(usual, 128_000, output=32_000) == 96_000, "the answer's room is kept free"
+    assert room_of(usual, 40_000, output=32_000) == 20_000, "but a prompt needs some, too"
 
 
 @pytest.mark.parametrize(("threshold", "times"), [(250, 1), (None, 0), (10_000, 0)])
 def test_input_tokens_add_up_since_the_last_compaction(threshold: int | None, times: int) -> None:
-    steps = [reply(call("echo", n=i), input=100, output=1) for i in range(3)]
-    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, limits=Limits(compact_at=threshold))
+    steps = [reply(call("echo", n=i), input=80, output=1) for i in range(4)]
+    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, shaping=LOCAL(cumulative=threshold))
     b.run()
     assert len(b.of(Compacted)) == times
 
 
 def test_the_compaction_is_in_the_summary_of_its_turn() -> None:
-    steps = [reply(call("echo", n=i), input=200, output=1) for i in range(3)]
-    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, limits=Limits(compact_at=250))
+    steps = [reply(call("echo", n=i), input=80, output=1) for i in range(4)]
+    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, shaping=LOCAL(cumulative=250))
     b.run()
     assert summarise(b.events).auto_compaction == b.of(Compacted)[-1]
 
@@ -97,9 +105,11 @@ def test_a_small_conversation_is_left_alone() -> None:
 
 
 def test_a_prompt_that_is_too_long_is_shortened_and_sent_again() -> None:
-    model = TooLongOnce("first answer", "", "second answer")
+    model = TooLongOnce(*OLD, "", "second answer")
+    model.refuse = len(OLD) + 1
     b = Bench(model)
-    assert b.run("first question").reason == "end_turn"
+    for _ in OLD:
+        assert b.run("first question").reason == "end_turn"
     ended = b.run("second question")
     assert ended.reason == "end_turn"
     assert [c.trigger for c in b.of(Compacted)] == ["reactive"]
@@ -110,7 +120,7 @@ def test_a_prompt_that_is_too_long_is_shortened_and_sent_again() -> None:
 
 def test_room_after_the_fact_can_be_switched_off() -> None:
     model = TooLongOnce("first answer", "", "second answer")
-    b = Bench(model, limits=Limits(reactive=False))
+    b = Bench(model, shaping=LOCAL(reactive=False))
     b.run("first question")
     assert b.run("second question").reason == "prompt_too_long"
     assert not b.of(Compacted)

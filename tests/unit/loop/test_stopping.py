@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from detent.context.account import Account
 from detent.gate.hooks import HookAnswer, HookSet
 from detent.gate.hooks.events import BeforeCall
 from detent.gate.rules import parse_rule
@@ -16,6 +17,7 @@ from detent.ports import Answer, Desk
 from detent.session.log import FileLog, read_log
 from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
+from detent.types.budget import Budget
 from detent.types.content import Text
 from detent.types.events import CallEnded
 from detent.types.messages import Reply, Request
@@ -112,7 +114,8 @@ def test_the_last_word_runs_no_tools() -> None:
         reply(call("act", n="2")),
         "unheard",
         tools=[recorder(ran)],
-        limits=Limits(calls=1, wrap_up=True),
+        limits=Limits(wrap_up=True),
+        account=Account(Budget(calls=1)),
     )
     assert b.run().reason == "budget_exceeded"
     assert ran == ["1"]

@@ -7,6 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
+from detent.context.account import Account
+from detent.context.shaping import Shaping
 from detent.gate.hooks import HookAnswer, HookSet
 from detent.gate.hooks.events import Stopping, Submitted
 from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits, blocked
@@ -16,6 +18,7 @@ from detent.ports import Desk
 from detent.sdk.summary import summarise
 from detent.testing import call, fault, reply, say, think
 from detent.testing.scripted_model import ScriptedModel
+from detent.types.budget import Budget
 from detent.types.content import Text, plain_text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
@@ -105,7 +108,8 @@ def test_a_spent_budget_may_allow_a_last_word_without_tools() -> None:
         reply(call("echo"), input=90, output=20),
         "what I have",
         tools=[ECHO],
-        limits=Limits(tokens=100, wrap_up=True),
+        limits=Limits(wrap_up=True),
+        account=Account(Budget(tokens=100)),
     )
     ended = b.run()
     assert ended.reason == "budget_exceeded"
@@ -173,16 +177,23 @@ def test_max_turns_stops_before_the_request_that_would_be_too_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"),
+    ("budget", "words"),
     [
-        (Limits(calls=2), "2 of 2 tool calls"),
-        (Limits(tokens=30), "30 of 30 tokens"),
-        (Limits(seconds=2.0), "2 of 2 seconds"),
-        (Limits(dollars=0.5), "0.5 of 0.5 dollars"),
+        (Budget(calls=2), "2 of 2 tool calls"),
+        (Budget(tokens=30), "30 of 30 tokens"),
+        (Budget(input=20), "20 of 20 input tokens"),
+        (Budget(output=10), "10 of 10 output tokens"),
+        (Budget(requests=2), "2 of 2 model calls"),
+        (Budget(seconds=2.0), "2 of 2 seconds"),
+        (Budget(dollars=0.5), "0.5 of 0.5 dollars"),
+        (None, "2 of 2 seconds"),
     ],
-    ids=["calls", "tokens", "seconds", "dollars"],
+    ids=[
+        *("calls", "tokens", "input", "output", "requests", "seconds", "dollars"),
+        "seconds of the turn",
+    ],
 )
-def test_a_budget_stops_before_the_next_request(limits: Limits, words: str) -> None:
+def test_a_budget_stops_before_the_next_request(budget: Budget | None, words: str) -> None:
     async def slow(args: dict[str, Any], desk: Desk) -> str:
         await b.clock.sleep(1.0)
         return "later"
@@ -190,7 +201,8 @@ def test_a_budget_stops_before_the_next_request(limits: Limits, words: str) -> N
     b = bench(
         *[reply(call("slow"), input=10, output=5)] * 9,
         tools=[BenchTool("slow", slow)],
-        limits=limits,
+        limits=Limits() if budget else Limits(seconds=2.0),
+        account=Account(budget or Budget()),
         price=lambda model, usage: 0.25,
     )
     ended = b.run()
@@ -200,13 +212,13 @@ def test_a_budget_stops_before_the_next_request(limits: Limits, words: str) -> N
 
 
 def test_an_unknown_price_spends_nothing() -> None:
-    b = bench(ASK, "done", tools=[ECHO], limits=Limits(dollars=0.01))
+    b = bench(ASK, "done", tools=[ECHO], account=Account(Budget(dollars=0.01)))
     assert b.run().reason == "end_turn"
 
 
 def test_beyond_98_percent_nothing_is_sent() -> None:
     b = bench("never", window=1_000)
-    ended = b.run("x" * 4_000)
+    ended = b.run("word " * 1_000)
     assert ended.reason == "blocking_limit"
     assert "too long" in ended.error
     assert requests(b) == []
@@ -214,17 +226,18 @@ def test_beyond_98_percent_nothing_is_sent() -> None:
 
 def test_up_to_98_percent_it_is_sent() -> None:
     b = bench("yes", window=1_000)
-    assert b.run("x" * 4 * 900).reason == "end_turn"
+    assert b.run("word " * 850).reason == "end_turn"
 
 
 def test_room_is_made_before_the_window_is_full() -> None:
     b = bench(
-        reply(call("echo"), input=100, output=5),
+        reply(say("an old thought " * 300), call("echo"), input=100, output=5),
         reply(call("echo"), input=100, output=5),
         reply(call("echo"), input=870, output=5),
         "done",
         tools=[ECHO],
         window=1_000,
+        shaping=Shaping(summariser="local"),
     )
     assert b.run("the wish").reason == "end_turn"
     (compacted,) = b.of(Compacted)
@@ -239,12 +252,13 @@ def test_a_prompt_the_provider_finds_too_long_is_made_shorter_once() -> None:
     def too_long(request: Request) -> Any:
         raise ModelFailure("prompt_too_long", "prompt is too long: 9 > 8", status=400)
 
-    b = bench(ASK, ASK, ASK, too_long, "done", tools=[ECHO])
+    long = reply("old " * 3_000, call("echo", n=0))
+    b = bench(long, ASK, ASK, too_long, "done", tools=[ECHO])
     assert b.run().reason == "end_turn"
     assert [c.trigger for c in b.of(Compacted)] == ["reactive"]
     assert len(requests(b)[4].messages) < len(requests(b)[3].messages)
 
-    b = bench(ASK, ASK, ASK, too_long, too_long, tools=[ECHO])
+    b = bench(long, ASK, ASK, too_long, too_long, tools=[ECHO])
     ended = b.run()
     assert ended.reason == "prompt_too_long"
     assert ended.status == 400
@@ -312,10 +326,13 @@ def test_the_tokens_of_a_cut_answer_are_counted() -> None:
 
 def test_at_most_three_times_in_all() -> None:
     cut = reply("cut", stop="max_tokens")
-    b = bench(*[cut] * 9, max_output=10_000_000, limits=Limits(output=1_000))
+    old, long = "old " * 3_000, 10_000_000
+    b = bench(old, *[cut] * 9, max_output=long, limits=Limits(output=1_000))
+    b.run()
+    b.events.clear()
     ended = b.run()
     # The fifth: perhaps the window was full, so room is made once and the answer goes on.
-    assert [r.max_output for r in requests(b)] == [1_000, 2_000, 4_000, 8_000, 8_000]
+    assert [r.max_output for r in requests(b)[1:]] == [1_000, 2_000, 4_000, 8_000, 8_000]
     assert [c.trigger for c in b.of(Compacted)] == ["reactive"]
     assert ended.reason == "max_tokens"
     assert summarise(b.events).text == "cutcut", "what there is, is given"

@@ -302,8 +302,9 @@ def test_files_for_servers_that_read_and_for_those_that_do_not() -> None:
 def test_marks_for_servers_that_cache_only_what_is_marked() -> None:
     request = Request(("stable", "session"), CALLED)
     sent = chat_wire(quirky("cache_control"), request)
-    assert json.dumps(sent).count("cache_control") == 4
-    assert [part["text"] for part in sent["messages"][0]["content"]] == ["stable", "session"]
+    assert json.dumps(sent).count("cache_control") == 3
+    marked = [(part["text"], "cache_control" in part) for part in sent["messages"][0]["content"]]
+    assert marked == [("stable", True), ("session", False)]
     assert sent["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
     for plain in (Manner(), quirky("cache_control", caching=False)):
         assert "cache_control" not in json.dumps(chat_wire(plain, request))

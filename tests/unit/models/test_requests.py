@@ -170,7 +170,8 @@ def test_at_most_four_cache_markers_and_the_last_moves() -> None:
     sent = body(AnthropicMessages(), request)
     marks = json.dumps(sent).count("cache_control")
     assert marks == 4
-    assert all(part["cache_control"] == {"type": "ephemeral"} for part in sent["system"])
+    assert [part.get("cache_control") for part in sent["system"]] == [{"type": "ephemeral"}, None]
+    assert [tool.get("cache_control") for tool in sent["tools"]] == [None, {"type": "ephemeral"}]
     assert sent["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
     unmarked = body(AnthropicMessages(Manner(caching=False)), request)
     assert "cache_control" not in json.dumps(unmarked)
@@ -181,6 +182,24 @@ def test_at_most_four_cache_markers_and_the_last_moves() -> None:
 def test_without_a_system_prompt_the_tools_are_marked() -> None:
     sent = body(AnthropicMessages(), Request((), CONVERSATIONS["plain"], (READ, BASH)))
     assert [tool.get("cache_control") for tool in sent["tools"]] == [None, {"type": "ephemeral"}]
+    assert json.dumps(sent["messages"]).count("cache_control") == 1
+
+
+def test_without_tools_the_prompt_is_marked() -> None:
+    sent = body(AnthropicMessages(), Request(SYSTEM, CONVERSATIONS["results"]))
+    assert [part.get("cache_control") for part in sent["system"]] == [{"type": "ephemeral"}, None]
+    assert json.dumps(sent["messages"]).count("cache_control") == 2
+
+
+def test_tools_of_the_provider_stand_behind_the_mark() -> None:
+    search = msgspec.Raw(b'{"type":"web_search","name":"web_search"}')
+    wire = AnthropicMessages(Manner(server_tools=(search,)))
+    sent = body(wire, Request(SYSTEM, CONVERSATIONS["plain"], (READ, BASH)))
+    assert [tool["name"] for tool in sent["tools"]] == ["Read", "Bash", "web_search"]
+    assert [n for n, tool in enumerate(sent["tools"]) if "cache_control" in tool] == [1]
+    alone = body(wire, Request(SYSTEM, CONVERSATIONS["plain"]))
+    assert "cache_control" not in json.dumps(alone["tools"])
+    assert json.dumps(alone).count("cache_control") == 2
 
 
 def test_a_message_with_nothing_to_mark_is_left_alone() -> None:
@@ -309,8 +328,23 @@ def test_each_message_is_encoded_once() -> None:
     kept = EncodedMessages(encode)
     for messages in requests:
         kept.of(messages)
-    # The last message is open until the next answer closes it: it alone is seen twice.
-    assert len(encoded) == len(requests[-1]) + len(requests) - 1
+    # The last message is open until the next answer closes it; as a rule it says the same then.
+    assert len(encoded) == len(requests[-1])
+
+
+def test_what_cannot_be_encoded_leaves_nothing_behind() -> None:
+    def encode(message: Message) -> bytes:
+        if message is broken:
+            raise ValueError("no")
+        return b"%d" % len(message.content)
+
+    kept = EncodedMessages(encode)
+    first, second = User((Text("a"),)), User((Text("b"), Text("c")))
+    broken: Message = User((Text("d"),))
+    with pytest.raises(ValueError, match="no"):
+        kept.of([first, second, broken])
+    assert kept.of([first, second]) == [b"1", b"2"]
+    assert kept.of([second]) == [b"2"]
 
 
 def test_a_changed_history_is_encoded_anew_from_there() -> None:

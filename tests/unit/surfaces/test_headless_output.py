@@ -22,6 +22,7 @@ from detent.types.events import (
     CallEnded,
     CallStarted,
     Compacted,
+    Compacting,
     Discarded,
     Event,
     Notice,
@@ -63,7 +64,7 @@ def result_of(*events: Event, price: Any = lambda model, usage: 0.25) -> dict[st
     ledger = Ledger("s1", price, lambda model: (200_000, 32_000))
     for event in events:
         ledger.add(event)
-    return ledger.result({"turns": 3})
+    return ledger.result({"limits": {"turns": 3}})
 
 
 # exit codes
@@ -124,8 +125,7 @@ def test_a_good_result() -> None:
     assert result["session_id"] == "s1" and result["stop_reason"] == "end_turn"
     assert result["terminal_reason"] == "completed"
     assert result["commands"] == [{"command": "make", "exit_code": 0}]
-    assert result["budget"]["limits"] == {"turns": 3}
-    assert result["budget"]["used"]["tool_calls"] == 1
+    assert result["budget"] == {"limits": {"turns": 3}}
     assert result["permission_denials"] == [] and result["auto_compaction"] is None
     json.dumps(result)
 
@@ -149,6 +149,21 @@ def test_results_of_other_ends(reason: Reason, subtype: str, terminal: str) -> N
     assert result["errors"] == ["what happened"]
 
 
+@pytest.mark.parametrize(
+    ("limit", "subtype"),
+    [
+        ("dollars", "error_max_budget_usd"),
+        ("requests", "error_max_turns"),
+        ("turns", "error_max_turns"),
+        ("tokens", "error_during_execution"),
+        ("seconds", "error_during_execution"),
+    ],
+)
+def test_only_money_is_called_money(limit: str, subtype: str) -> None:
+    result = result_of(ended("budget_exceeded", limit=limit, error="spent"))
+    assert (result["subtype"], result["terminal_reason"]) == (subtype, "budget_exhausted")
+
+
 def test_an_interrupt_during_a_call_is_told_apart() -> None:
     cut = CallEnded(call_id="c", name="T", outcome=Cut("interrupted"))
     assert result_of(cut, ended("user_cancelled"))["terminal_reason"] == "aborted_tools"
@@ -165,7 +180,7 @@ def test_what_came_to_no_answer_is_part_of_the_bill() -> None:
 
     lost = {"m": Usage(100, 1), "other": Usage(7)}
     result = result_of(replied(), ended("end_turn", step(), lost=lost), price=price)
-    assert result["total_cost_usd"] == result["budget"]["used"]["usd"] == 4.0
+    assert result["total_cost_usd"] == 4.0
     used = {model: used["inputTokens"] for model, used in result["modelUsage"].items()}
     assert used == {"m": 110, "other": 7}
     result = result_of(ended("retries_exhausted", lost={"free": Usage(7)}), price=price)
@@ -309,11 +324,34 @@ def test_a_host_may_send_pictures_and_documents() -> None:
         (Retrying(1, 4, 0.2, "overloaded", 529), "api_retry"),
         (Notice("hear", "warning"), "informational"),
         (Compacted(summary="s", keeps_from=1), "compact_boundary"),
+        (Compacting(), "status"),
     ],
 )
 def test_system_frames(event: Event, subtype: str) -> None:
     (frame,) = frames().of(event)
     assert (frame["type"], frame["subtype"]) == ("system", subtype)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "told"),
+    [
+        ("auto", {"trigger": "auto"}),
+        ("manual", {"trigger": "manual"}),
+        ("reactive", {"trigger": "auto", "is_reactive": True}),
+    ],
+)
+def test_a_compaction_is_told_in_the_words_of_clients(trigger: Any, told: dict[str, Any]) -> None:
+    event = Compacted(
+        summary="s", keeps_from=1, trigger=trigger, before_tokens=9, after_tokens=4, ms=70
+    )
+    (frame,) = frames().of(event)
+    sizes = {"pre_tokens": 9, "post_tokens": 4, "duration_ms": 70}
+    assert frame["compact_metadata"] == {**told, **sizes}
+
+
+def test_people_see_when_a_summary_is_being_made() -> None:
+    shown = [frames().of(Compacting(is_over))[0]["status"] for is_over in (False, True)]
+    assert shown == ["compacting", None]
 
 
 def test_what_is_not_for_clients_makes_no_frame() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from detent.context.prompt.facts import Named
 from detent.ports import BadArguments, Desk
 from detent.types.codec import decode_object, encode
 from detent.types.effects import Connects, Effect, Reads
@@ -116,7 +117,29 @@ def plugin_tools(folders: Sequence[str]) -> list[PluginTool]:
     return [tool for folder in folders for tool in _of(os.path.abspath(folder))]
 
 
+def plugin_summaries(folders: Sequence[str]) -> tuple[Named, ...]:
+    """What the prompt says of each: what its manifest says of itself, and its tools."""
+    return tuple(_summary(os.path.abspath(folder)) for folder in folders)
+
+
+def _summary(folder: str) -> Named:
+    _, manifest = _manifest(folder)
+    tools = ", ".join(tool.spec.name for tool in _of(folder))
+    about = (str(manifest.get("description", "")), f"tools: {tools}" if tools else "")
+    return Named(_name(manifest, folder), "; ".join(filter(None, about)))
+
+
 def _of(folder: str) -> list[PluginTool]:
+    path, manifest = _manifest(folder)
+    try:
+        tools = msgspec.convert(manifest.get("tools", []), list[Declared])
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{path}: tools: {error}") from None
+    name = _name(manifest, folder)
+    return [PluginTool(name, folder, declared) for declared in tools]
+
+
+def _manifest(folder: str) -> tuple[str, dict[str, Any]]:
     for place in (".claude-plugin/plugin.json", "plugin.json"):
         path = os.path.join(folder, place)
         if os.path.exists(path):
@@ -124,10 +147,8 @@ def _of(folder: str) -> list[PluginTool]:
     else:
         raise BadInput(f"{folder}: there is no .claude-plugin/plugin.json")
     with open(path, "rb") as file:
-        manifest = decode_object(file.read(), path)
-    try:
-        tools = msgspec.convert(manifest.get("tools", []), list[Declared])
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{path}: tools: {error}") from None
-    name = str(manifest.get("name", os.path.basename(folder)))
-    return [PluginTool(name, folder, declared) for declared in tools]
+        return path, decode_object(file.read(), path)
+
+
+def _name(manifest: dict[str, Any], folder: str) -> str:
+    return str(manifest.get("name", os.path.basename(folder)))

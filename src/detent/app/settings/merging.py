@@ -4,7 +4,7 @@ A fault is named with its file, and never widens anything.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
@@ -27,11 +27,14 @@ from detent.app.settings.values import (
     one_of,
     switch,
     text,
+    texts,
     tool_seconds,
     whole,
 )
 
 if TYPE_CHECKING:
+    from detent.app.settings.budget import BudgetWishes
+    from detent.app.settings.compaction import CompactionWishes
     from detent.app.settings.sandbox import SandboxWishes
     from detent.gate.hooks.entry import HookEntry
 
@@ -78,7 +81,9 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
     mode, of_mode = _without_bypass(permissions.mode or old.mode, no=permissions.no_bypass)
     sandbox, of_sandbox = _sandbox(old, source, is_trusted=is_trusted)
     hooks, of_hooks = _hooks(source)
-    rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox, *of_hooks)
+    spending, of_spending = _spending(old, source)
+    compaction, unknown = _compaction(old, source)
+    rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox, *of_hooks, *of_spending)
     notes = (*permissions.notices, *of_mode, *of_model, *rest)
     return replace(
         old,
@@ -100,17 +105,17 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         retry_delays=delays(values, "retryDelays", name, old.retry_delays),
         retry_longest_wait=number(values, "retryLongestWait", name, old.retry_longest_wait),
         max_turns=whole(values, "maxTurns", name, old.max_turns),
+        spending=spending,
         stop_continuations=whole(values, "maxStopContinuations", name, old.stop_continuations),
         early_calls=switch(values, "streamingToolExecution", name, old.early_calls),
+        compaction=compaction,
         reactive_compact=switch(values, "reactiveCompact", name, old.reactive_compact),
         max_tool_concurrency=whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
         tool_timeouts={**old.tool_timeouts, **tool_seconds(values, "toolTimeouts", name)},
         gate_order=one_of(values, "toolGateOrder", GATE_ORDERS, name) or old.gate_order,
         tool_search=one_of(values, "toolSearch", TOOL_SEARCHES, name) or old.tool_search,
         lsp=lsp,
-        effort=text(values, "effortLevel", name) or old.effort,
-        thinking_budget=whole(values, "maxThinkingTokens", name, old.thinking_budget),
-        replay_thinking=one_of(values, "replayThinking", REPLAYS, name) or old.replay_thinking,
+        **_thinking(old, source),
         cache_ttl=one_of(values, "promptCacheTtl", CACHE_TTLS, name) or old.cache_ttl,
         retry_jitter=number(values, "retryJitter", name, old.retry_jitter),
         profile=one_of(values, "profile", PROFILES, name) or old.profile,
@@ -120,8 +125,9 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         models=models,
         web_search=web_search,
         may_reach=may_reach,
+        **_reminders(old, source),
         notices=(*old.notices, *notes),
-        hints=(*old.hints, *permissions.hints),
+        hints=(*old.hints, *permissions.hints, *unknown),
     )
 
 
@@ -130,6 +136,28 @@ def _model(source: Source) -> tuple[str, tuple[str, ...]]:
     if source.is_project and model.startswith("scripted:"):
         return "", (f"{source.path}: a scripted model is ignored; only you can choose one",)
     return model, ()
+
+
+def _thinking(old: Settings, source: Source) -> dict[str, Any]:
+    values, name = source.values, source.path
+    return {
+        "effort": text(values, "effortLevel", name) or old.effort,
+        "thinking_budget": whole(values, "maxThinkingTokens", name, old.thinking_budget),
+        "replay_thinking": one_of(values, "replayThinking", REPLAYS, name) or old.replay_thinking,
+    }
+
+
+def _reminders(old: Settings, source: Source) -> dict[str, Any]:
+    """What the program tells the model; memory in settings is the organisation's alone."""
+    values, name = source.values, source.path
+    said = text(values, "claudeMd", name)
+    is_managed = source.name == "managed" and not source.doubt
+    return {
+        "tells_git": switch(values, "includeGitInstructions", name, old.tells_git),
+        "memory_files": switch(values, "memoryFiles", name, old.memory_files),
+        "memory_excludes": (*old.memory_excludes, *texts(values, "claudeMdExcludes", name)),
+        "managed_memory": said if is_managed and said else old.managed_memory,
+    }
 
 
 def _without_bypass(mode: str, *, no: bool) -> tuple[str, tuple[str, ...]]:
@@ -161,6 +189,25 @@ def _sandbox(
         is_project=source.is_project,
         trusted=is_trusted,
     )
+
+
+def _compaction(old: Settings, source: Source) -> "tuple[CompactionWishes | None, list[str]]":
+    if not {"autoCompactEnabled", "autoCompactWindow", "compaction", "features"} & set(
+        source.values
+    ):
+        return old.compaction, []
+    from detent.app.settings.compaction import CompactionWishes, compaction_wishes
+
+    return compaction_wishes(source.values, source.path, old.compaction or CompactionWishes())
+
+
+def _spending(old: Settings, source: Source) -> "tuple[BudgetWishes | None, tuple[str, ...]]":
+    if "budget" not in source.values:
+        return old.spending, ()
+    from detent.app.settings.budget import BudgetWishes, budget_wishes
+
+    before = old.spending or BudgetWishes()
+    return budget_wishes(source.values, source.path, before, is_project=source.is_project)
 
 
 def _managed_say(sources: Sequence[Source], key: str) -> bool:

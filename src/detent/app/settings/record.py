@@ -8,6 +8,8 @@ from detent.gate.terms import Rule
 from detent.models.catalog import ModelFacts, ProviderFacts
 
 if TYPE_CHECKING:  # neither is needed before a file names one
+    from detent.app.settings.budget import BudgetWishes
+    from detent.app.settings.compaction import CompactionWishes
     from detent.app.settings.sandbox import SandboxWishes
     from detent.gate.hooks.entry import HookEntry
 
@@ -57,10 +59,16 @@ class Settings(Struct, frozen=True):
     retry_delays: tuple[float, ...] | None = None
     retry_longest_wait: float | None = None
     max_turns: int | None = None
+    spending: "BudgetWishes | None" = None
+    """What a session may spend, and what then."""
     stop_continuations: int | None = None
     """How often stop hooks may make one turn go on."""
     early_calls: bool = True
     reactive_compact: bool = True
+    compaction: "CompactionWishes | None" = None
+    """None: no file speaks of it."""
+    tells_git: bool = True
+    """Whether the model is told what git says of the folder."""
     max_tool_concurrency: int | None = None
     tool_timeouts: dict[str, float] = {}
     gate_order: Literal["hooks_first", "permission_first"] = "hooks_first"
@@ -82,6 +90,11 @@ class Settings(Struct, frozen=True):
     web_search: dict[str, Any] = {}
     may_reach: tuple[str, ...] = ()
     """Hosts of the web tools that need not be public."""
+    memory_files: bool = True
+    """Whether memory files are read at all."""
+    memory_excludes: tuple[str, ...] = ()
+    managed_memory: str = ""
+    """Memory that stands in managed settings."""
     is_stranger: bool = False
     """Something in the project's files takes a trust that nobody has given."""
     changed: tuple[str, ...] = ()

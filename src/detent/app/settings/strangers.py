@@ -19,7 +19,7 @@ ELSEWHERE = (
     *(f"permissions.{key}" for key in ("allow", "additionalDirectories", "defaultMode")),
 )
 """What would do more than restrict and is no key of ours at the top."""
-KEPT = NEVER | {"permissions", "sandbox", "maxTurns"}
+KEPT = NEVER | {"permissions", "sandbox", "maxTurns", "budget"}
 """Of these something may count. Nothing else does, a key of a later version included."""
 
 

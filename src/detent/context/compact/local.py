@@ -1,100 +1,73 @@
 """A summary made without a model: what was asked, which tools ran, which files, what is open."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 
-from detent.context.bounds import shortened
-from detent.context.project import effective
+from detent.context.compact.boundary import Boundary, boundary_of, current_request
+from detent.context.compact.contract import body_of, restored
+from detent.context.project import not_rewound
 from detent.context.shaping import KEEP
 from detent.types.content import Call, plain_text
-from detent.types.effects import Reads, Writes
-from detent.types.events import (
-    CallEnded,
-    CallStarted,
-    Compacted,
-    Entry,
-    Prompted,
-    Replied,
-)
+from detent.types.effects import Reads, Runs, Writes
+from detent.types.events import CallEnded, CallStarted, Compacted, Entry, Prompted, Replied
+from detent.types.outcomes import is_error
 
-MOST_REQUESTS, MOST_FILES, MOST_PENDING = 3, 12, 6
-LONGEST_REQUEST, LONGEST_SUMMARY, LONGEST_LINE = 8_000, 2_000, 240
-PENDING_WORDS = ("todo", "next", "pending", "remaining")
+MOST_REQUESTS, MOST_FILES, MOST_PENDING, MOST_STEPS, MOST_TOOLS = 3, 12, 6, 8, 20
+MOST_REPLIES = 100
+"""The latest ones, in which open work is looked for."""
+LONGEST_LINE, LONGEST_STEP, LONGEST_EARLIER = 240, 120, 4_000
+REQUESTS = "- Earlier requests:"
+"""Told once: they are those of the whole session."""
+PENDING = re.compile(r"\b(to-?do|next|pending|remaining|follow[ -]up)\b", re.IGNORECASE)
 
 
 def compact_locally(
     entries: Sequence[Entry], *, keep: int = KEEP, before_tokens: int, reactive: bool = False
 ) -> Compacted | None:
     """The entry that makes room, or None when there is nothing old enough to leave out."""
-    still = effective(entries)
-    boundary = keeps_from(still, keep)
-    older = [entry for entry in still if entry.seq < boundary or isinstance(entry, Compacted)]
-    if not any(isinstance(entry, Replied | Prompted) for entry in older):
+    boundary = boundary_of(entries, keep)
+    if boundary is None:
         return None
+    whole = restored(summary_of(boundary, entries), entries, boundary.kept)
     return Compacted(
-        summary=summary_of(older, entries),
-        keeps_from=boundary,
+        summary=whole.text,
+        keeps_from=boundary.keeps_from,
+        keeps=boundary.keeps,
         before_tokens=before_tokens,
         trigger="reactive" if reactive else "auto",
+        depth=boundary.depth,
+        lineage=boundary.lineage,
+        restored=whole.added,
     )
 
 
-def keeps_from(entries: Sequence[Entry], keep: int) -> int:
-    """Where the kept tail begins: at an answer, together with all its calls.
-
-    Each answer and what follows it count as two messages. Calls may have started before their
-    answer was whole, so their entries can lie before it.
-    """
-    replies = [entry for entry in entries if isinstance(entry, Replied)]
-    kept = replies[-max(1, keep // 2) :] if keep else []
-    if not kept:
-        return entries[-1].seq + 1 if entries else 1
-    ids = {block.id for block in kept[0].content if isinstance(block, Call)}
-    early = [
-        entry.seq
-        for entry in entries
-        if isinstance(entry, CallStarted | CallEnded) and entry.call_id in ids
-    ]
-    return min([kept[0].seq, *early])
-
-
-def summary_of(older: Sequence[Entry], everything: Sequence[Entry]) -> str:
-    """`everything` is the whole session: the task must survive any number of compactions."""
-    prompts = [plain_text(entry.content) for entry in everything if isinstance(entry, Prompted)]
+def summary_of(boundary: Boundary, everything: Sequence[Entry]) -> str:
+    """`everything` is the whole session: earlier requests survive any number of compactions."""
+    older = boundary.older
     replies = [entry for entry in older if isinstance(entry, Replied)]
-    tools = [block.name for reply in replies for block in reply.content if isinstance(block, Call)]
-    parts = [
-        "The earlier part of this conversation is left out to save room. What it held:",
-        f"- Messages: {len(prompts)} from the user, {len(replies)} from you, {len(tools)} calls.",
-    ]
-    earlier_summaries = [entry.summary for entry in older if isinstance(entry, Compacted)]
-    parts += [f"- Before that: {text[:LONGEST_SUMMARY]}" for text in earlier_summaries]
-    if tools:
-        parts.append(f"- Tools used: {', '.join(dict.fromkeys(tools))}.")
+    asked = sum(isinstance(entry, Prompted) for entry in older)
+    calls = [block for reply in replies for block in reply.content if isinstance(block, Call)]
+    parts = [f"- Messages: {asked} from the user, {len(replies)} from you, {len(calls)} calls."]
+    if calls:
+        counted = Counter(call.name for call in calls).most_common(MOST_TOOLS)
+        parts.append("- Tools used: " + ", ".join(f"{name} ×{n}" for name, n in counted) + ".")
+    if earlier := _earlier_requests(everything):
+        parts.append(f"{REQUESTS} " + " / ".join(earlier))
     if files := _files(older):
         parts.append(f"- Key files: {', '.join(files)}.")
     if pending := _pending(replies):
         parts.append("- Open, as you put it: " + " / ".join(pending))
-    current = _current(everything)
-    if earlier := prompts[: len(prompts) - len(current)][-MOST_REQUESTS:]:
-        parts.append("- Earlier requests: " + " / ".join(_line(text) for text in earlier))
-    for number, text in enumerate(current):
-        label = "added while you worked" if number else "current request"
-        parts.append(f"- The {label}:\n{shortened(text, LONGEST_REQUEST)}")
-    parts.append("Go on with it. Do not repeat what is done; read files again where you need them.")
+    if steps := _timeline(older):
+        parts.append("- What you did last: " + " → ".join(steps))
+    parts += [_nested(entry) for entry in older if isinstance(entry, Compacted)]
     return "\n".join(parts)
 
 
-def _current(entries: Sequence[Entry]) -> list[str]:
-    """The prompt of the turn, and what was said while it ran."""
-    current: list[str] = []
-    for entry in entries:
-        if isinstance(entry, Prompted):
-            current = (
-                [*current, plain_text(entry.content)]
-                if entry.steered
-                else [plain_text(entry.content)]
-            )
-    return current
+def _earlier_requests(everything: Sequence[Entry]) -> list[str]:
+    current = {entry.seq for entry in current_request(everything)}
+    said = [e for e in not_rewound(everything) if isinstance(e, Prompted) and e.seq not in current]
+    return [_line(plain_text(entry.content)) for entry in said[-MOST_REQUESTS:]]
 
 
 def _files(entries: Sequence[Entry]) -> list[str]:
@@ -112,11 +85,40 @@ def _files(entries: Sequence[Entry]) -> list[str]:
 
 def _pending(replies: Sequence[Replied]) -> list[str]:
     """Lines in which the model spoke of work to come."""
-    lines = [line.strip() for reply in replies for line in plain_text(reply.content).split("\n")]
-    hits = [line for line in lines if any(word in line.lower() for word in PENDING_WORDS)]
+    texts = [plain_text(reply.content) for reply in replies[-MOST_REPLIES:]]
+    lines = [line.strip() for text in texts for line in text.split("\n")]
+    hits = [line for line in lines if PENDING.search(line)]
     return [_line(line) for line in hits[-MOST_PENDING:]]
 
 
-def _line(text: str) -> str:
+def _timeline(older: Sequence[Entry]) -> list[str]:
+    ended = {e.call_id: e for e in older if isinstance(e, CallEnded)}
+    started = [e for e in older if isinstance(e, CallStarted)][-MOST_STEPS:]
+    return [_step(entry, ended.get(entry.call_id)) for entry in started]
+
+
+def _step(started: CallStarted, ended: CallEnded | None) -> str:
+    touched = [
+        effect.command if isinstance(effect, Runs) else effect.path
+        for effect in started.effects
+        if isinstance(effect, Runs | Reads | Writes)
+    ]
+    failed = " (failed)" if ended is not None and is_error(ended.outcome) else ""
+    what = _line(" ".join((started.name, *touched[:1])), LONGEST_STEP)
+    return what + failed
+
+
+def _nested(earlier: Compacted) -> str:
+    """An earlier summary inside of this one; what it held itself comes last and is cut first, so
+    that no number of compactions makes it grow."""
+    text = body_of(earlier.summary)
+    if len(text) > LONGEST_EARLIER:
+        text = text[: LONGEST_EARLIER - 1] + "…"
+    lines = [line for line in text.split("\n") if line.strip()]
+    inner = "\n".join(f"  {line}" for line in lines if not line.lstrip().startswith(REQUESTS))
+    return f"- Before that (an earlier summary, depth {earlier.depth}):\n{inner}"
+
+
+def _line(text: str, most: int = LONGEST_LINE) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= LONGEST_LINE else flat[: LONGEST_LINE - 1] + "…"
+    return flat if len(flat) <= most else flat[: most - 1] + "…"

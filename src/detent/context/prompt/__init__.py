@@ -1,50 +1,146 @@
-"""The system prompt: one file per section, stable ones first, then what belongs to the session."""
+"""The system prompt: a list of sections, stable ones first, then what belongs to the session.
+
+A section is a file: `NAME.md`, followed by a line for each thing that the facts name, or a module
+where the text itself depends on them. A line that begins with names of tools in brackets is there
+with one of these tools.
+"""
 
 import os
+from collections.abc import Callable, Iterator
+from typing import Literal
 
-from msgspec import Struct
+from detent.context.bounds import one_line
+from detent.context.prompt.access import access_text
+from detent.context.prompt.facts import Facts, Named
 
-from detent.context.prompt.access import Access, access_text
+BOUNDARY = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
+"""Between the two when people look at it; a request has two blocks instead."""
+MOST_NAMED = 30
+LONGEST_NAME = 80
+LONGEST_LINE = 400
+LONGEST_PLACE = 4_096
+"""A path is of no use when it is cut."""
 
-STABLE_SECTIONS = ("identity", "working", "answering")
+FOLDER = os.path.dirname(__file__)
+LONGEST_TEXT = 16_384
 
 
-class Surroundings(Struct, frozen=True):
-    """What the prompt says of the session; gathered by the app, so that a replay can fix it."""
+class Section:
+    def __init__(
+        self,
+        name: str,
+        when: Callable[[Facts], object] = lambda facts: True,
+        names: Callable[[Facts], tuple[Named, ...]] = lambda facts: (),
+        *,
+        group: Literal["stable", "dynamic"] = "stable",
+        made: Callable[[Facts], str] | None = None,
+        longest: int = LONGEST_LINE,
+    ) -> None:
+        """`when` says whether what it speaks of exists; `made` gives a text that is not on file."""
+        self.name = name
+        self.group = group
+        self.when = when
+        self._names = names
+        self._made = made
+        self._longest = longest
 
-    cwd: str
-    platform: str
-    date: str
-    is_git: bool
+    def text(self, facts: Facts) -> str:
+        if self._made is not None:
+            return self._made(facts)
+        return "\n".join((*self._fixed(facts), *self._listed(self._names(facts))))
+
+    def _fixed(self, facts: Facts) -> Iterator[str]:
+        for line in section(self.name).splitlines():
+            if not line.startswith("["):
+                yield line
+                continue
+            tools, _, text = line[1:].partition("] ")
+            if facts.has(*tools.split()):
+                yield text
+
+    def _listed(self, things: tuple[Named, ...]) -> Iterator[str]:
+        for thing in things[:MOST_NAMED]:
+            about = one_line(thing.about, self._longest)
+            yield f"- {one_line(thing.name, LONGEST_NAME)}{f': {about}' if about else ''}"
+        if len(things) > MOST_NAMED:
+            yield f"- and {len(things) - MOST_NAMED} more"
+
+
+def _wherever(names: Callable[[Facts], tuple[Named, ...]], name: str) -> Section:
+    """There as soon as one thing is."""
+    return Section(name, names, names)
+
+
+SECTIONS = (
+    Section("identity"),
+    Section("fundamentals"),
+    Section("tasks"),
+    Section("tools", lambda facts: facts.access.tools),
+    _wherever(lambda facts: facts.agents, "agents"),
+    _wherever(lambda facts: facts.plugins, "plugins"),
+    _wherever(lambda facts: facts.servers, "mcp"),
+    _wherever(lambda facts: facts.remotes, "remote"),
+    Section("search", lambda facts: facts.has("WebSearch"), lambda facts: facts.engines),
+    _wherever(lambda facts: facts.accounts, "accounts"),
+    Section("asking", lambda facts: facts.has("AskUserQuestion")),
+    _wherever(lambda facts: facts.configuration, "configuration"),
+    Section("code", lambda facts: facts.has("LSP")),
+    Section("planning", lambda facts: facts.has("EnterPlanMode")),
+    Section("tracking", lambda facts: facts.has("TodoWrite"), lambda facts: facts.workflows),
+    _wherever(lambda facts: facts.teams, "teams"),
+    _wherever(lambda facts: tuple(map(Named, facts.access.hooks)), "hooks"),
+    Section("style"),
+    Section("efficiency"),
+    Section("permissions", group="dynamic", made=lambda facts: access_text(facts.access)),
+    Section(
+        "environment",
+        names=lambda facts: facts.around.named,
+        group="dynamic",
+        longest=LONGEST_PLACE,
+    ),
+)
+
+
+def rendered(facts: Facts, *, dynamic_only: bool = False) -> Iterator[tuple[Section, str]]:
+    """Those that have something to say, with what they say."""
+    for one in SECTIONS:
+        if one.when(facts) and (one.group == "dynamic" or not dynamic_only):
+            yield one, one.text(facts)
 
 
 def build_prompt(
-    around: Surroundings,
-    access: Access,
-    *,
-    custom: str | None = None,
-    override: str = "",
-    append: str = "",
+    facts: Facts, *, custom: str | None = None, override: str = "", append: str = ""
 ) -> tuple[str, ...]:
-    """`override` replaces everything, `custom` the stable sections only."""
+    """`override` replaces everything, `custom` the stable sections only. Where one of them holds
+    the boundary itself, what follows it belongs to the session."""
     if override:
-        return (override,)
-    stable = "\n\n".join(map(section, STABLE_SECTIONS)) if custom is None else custom
-    parts = (environment(around), access_text(access), append)
-    dynamic = "\n\n".join(part for part in parts if part)
-    return tuple(part for part in (stable, dynamic) if part)
+        return _filled(*_parted(override))
+    stable, dynamic = list[str](), list[str]()
+    if custom is not None:
+        stable, dynamic = [[part] for part in _parted(custom)]
+    for one, text in rendered(facts, dynamic_only=custom is not None):
+        (dynamic if one.group == "dynamic" else stable).append(text)
+    return _filled("\n\n".join(stable), "\n\n".join(filter(None, (*dynamic, append))))
+
+
+def shown(prompt: tuple[str, ...]) -> str:
+    """As people read it."""
+    return f"\n\n{BOUNDARY}\n\n".join(prompt)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    before, boundary, after = text.partition(BOUNDARY)
+    return (before.strip(), after.strip()) if boundary else (text, "")
+
+
+def _filled(*parts: str) -> tuple[str, ...]:
+    return tuple(part for part in parts if part)
 
 
 def section(name: str) -> str:
-    with open(os.path.join(os.path.dirname(__file__), f"{name}.md"), encoding="utf-8") as file:
-        return file.read().strip()
-
-
-def environment(around: Surroundings) -> str:
-    lines = (
-        "# Surroundings",
-        f"- Working folder: {around.cwd}{' (a git repository)' if around.is_git else ''}",
-        f"- Platform: {around.platform}",
-        f"- Date: {around.date}",
-    )
-    return "\n".join(lines)
+    """A text on file. Read plainly: a dozen of them are part of every start."""
+    file = os.open(os.path.join(FOLDER, f"{name}.md"), os.O_RDONLY)
+    try:
+        return os.read(file, LONGEST_TEXT).decode().strip()
+    finally:
+        os.close(file)

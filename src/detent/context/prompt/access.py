@@ -44,9 +44,6 @@ def access_text(access: Access) -> str:
         lines.append(f"- Refused by rule, also by another way: {_listed(access.denied)}.")
     if access.asked:
         lines.append(f"- The user is asked first: {_listed(access.asked)}.")
-    if access.hooks:
-        events = ", ".join(access.hooks)
-        lines.append(f"- Hooks of the user look at {events}; what they say is the user's word.")
     if access.is_stranger:
         lines.append(STRANGER)
     return "\n".join(lines)

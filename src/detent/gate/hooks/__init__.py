@@ -51,6 +51,8 @@ class HookSet(Struct, frozen=True):
     """BeforeCompact: a denial leaves the conversation as it is."""
     after_compact: tuple[Hook, ...] = ()
     """AfterCompact."""
+    instructions_loaded: tuple[Hook, ...] = ()
+    """InstructionsLoaded: the model was told a memory file."""
     notified: tuple[Hook, ...] = ()
     """Notified: a person should look."""
     on_loop_start: tuple[Hook, ...] = ()

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from inspect import isawaitable
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from detent.gate.hooks import Hook, HookAnswer
 
 Decision = Literal["allow", "ask", "deny", "none"]
@@ -22,14 +24,14 @@ async def ask_hooks(
             answer: Any = await returned if isawaitable(returned) else returned
         except Exception as error:
             report(f"hook {_name(hook)} failed: {type(error).__name__}: {error}")
-            return None
+            return HookAnswer(ran=(f"{_name(hook)} (failed)",))
         if isinstance(answer, HookAnswer):
             if answer.message:
                 report(answer.message)
-            return answer
+            return replace(answer, ran=answer.ran if _is_many(hook) else (_name(hook),))
         if answer is not None:
             report(f"hook {_name(hook)} gave {type(answer).__name__}, not a HookAnswer")
-        return None
+        return None if _is_many(hook) else HookAnswer(ran=(_name(hook),))
 
     if len(hooks) == 1:
         answers: list[HookAnswer | None] = [await ask(hooks[0])]
@@ -52,7 +54,13 @@ def joined(answers: Sequence[HookAnswer]) -> HookAnswer:
         context="\n".join(a.context for a in answers if a.context),
         stop=next((a.stop for a in answers if a.stop), ""),
         output=outputs[-1] if outputs else None,
+        ran=tuple(name for answer in answers for name in answer.ran),
     )
+
+
+def _is_many(hook: Hook) -> bool:
+    """It stands for several, and says itself which of them ran."""
+    return getattr(hook, "is_many", False)
 
 
 def _name(hook: Hook) -> str:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from detent.gate.hooks import Hook, HookAnswer, HookSet
 from detent.gate.hooks.asking import joined
 from detent.gate.hooks.ending import Ran, meaning
@@ -16,6 +18,7 @@ from detent.ports import Host
 from detent.types.codec import encode
 from detent.types.events import HookEnded, HookStarted
 
+LONGEST_NAME = 200
 LONGEST_OUTPUT = 1_000_000
 """Bytes of a stream that are read; JSON that is longer cannot be read."""
 
@@ -59,6 +62,8 @@ def command_hooks(entries: Iterable[HookEntry], around: Surroundings) -> HookSet
 class Commands:
     """All commands for one event, run at the same time."""
 
+    is_many = True
+
     def __init__(self, event: str, entries: tuple[HookEntry, ...], around: Surroundings) -> None:
         self.__name__ = f"commands of {event}"
         self._event = event
@@ -77,7 +82,8 @@ class Commands:
             if entry.beside:
                 self._around.beside(self._alone(entry, event, given))
         waited = [entry for entry in chosen.values() if not entry.beside]
-        return joined(await asyncio.gather(*(self._run(e, event, given) for e in waited)))
+        answer = joined(await asyncio.gather(*(self._run(e, event, given) for e in waited)))
+        return replace(answer, ran=tuple(entry.name[:LONGEST_NAME] for entry in chosen.values()))
 
     def _is_for(self, entry: HookEntry, event: HookEvent) -> bool:
         if not matches(entry.matcher, event.subject):

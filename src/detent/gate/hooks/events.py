@@ -282,6 +282,36 @@ class Notified(HookEvent, frozen=True):
         return {"message": self.message, "title": self.title, "notification_type": self.kind}
 
 
+class InstructionsLoaded(HookEvent, frozen=True):
+    """The model was told what a memory file says."""
+
+    wire = "InstructionsLoaded"
+    listeners = "instructions_loaded"
+
+    path: str
+    level: str
+    """managed, user, project or local."""
+    reason: str
+    """session_start, nested_traversal, path_glob_match, include or compact."""
+    globs: tuple[str, ...] = ()
+    parent: str = ""
+    """The file that imports it."""
+
+    @property
+    def subject(self) -> str | None:
+        return self.reason
+
+    def fields(self) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "file_path": self.path,
+            "memory_type": self.level.capitalize(),
+            "load_reason": self.reason,
+        }
+        if self.globs:
+            given["globs"] = list(self.globs)
+        return {**given, "parent_file_path": self.parent} if self.parent else given
+
+
 class LoopStarted(HookEvent, frozen=True):
     listeners = "on_loop_start"
 
@@ -315,6 +345,7 @@ BY_MOMENT: dict[str, type[HookEvent]] = {
         AgentStopping,
         BeforeCompact,
         ContextCompacting,
+        InstructionsLoaded,
         IterationCompleted,
         LoopStarted,
         SessionEnded,

@@ -40,6 +40,7 @@ KINDS: dict[str, Kind] = {
     "SessionEnd": Kind("session_ended", seconds=1.5),
     "PreCompact": Kind("before_compact", decides=True, blocks=True),
     "PostCompact": Kind("after_compact"),
+    "InstructionsLoaded": Kind("instructions_loaded"),
     "Notification": Kind("notified"),
 }
 

@@ -16,7 +16,7 @@ from detent.models.cloud.reshaping import reshaped
 from detent.models.credentials import Credentials, Fixed, Secret, redact
 from detent.models.protocols.wire import Wire
 from detent.types.errors import ModelFailure, NoModel
-from detent.types.messages import Request
+from detent.types.messages import Message, Request
 
 VERSION = "bedrock-2023-05-31"
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
@@ -36,6 +36,13 @@ class BedrockMessages:
 
     def splitter(self) -> EventStream:
         return EventStream()
+
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        return self._inner.encoded(message, before)
+
+    @property
+    def marks(self) -> bool:
+        return bool(getattr(self._inner, "marks", False))
 
     def read(self, data: bytes, into: Assembler) -> None:
         self._inner.read(data, into)

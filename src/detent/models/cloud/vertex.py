@@ -18,7 +18,7 @@ from detent.models.cloud.reshaping import reshaped
 from detent.models.credentials import Renewed, Secret, Token
 from detent.models.protocols.wire import Wire
 from detent.types.errors import ModelFailure, NoModel
-from detent.types.messages import Request
+from detent.types.messages import Message, Request
 
 VERSION = "vertex-2023-10-16"
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -63,6 +63,13 @@ class _Vertex:
 
     def body(self, request: Request, model: str, max_output: int) -> bytes:
         return self._inner.body(request, model, max_output)
+
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        return self._inner.encoded(message, before)
+
+    @property
+    def marks(self) -> bool:
+        return bool(getattr(self._inner, "marks", False))
 
     def read(self, data: bytes, into: Assembler) -> None:
         self._inner.read(data, into)

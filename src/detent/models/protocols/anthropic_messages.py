@@ -35,7 +35,7 @@ from detent.types.content import (
     Thinking,
     UserBlock,
 )
-from detent.types.messages import Assistant, Message, Request, User
+from detent.types.messages import Assistant, Message, Request, Task, User
 from detent.types.usage import Usage
 
 UNKNOWN_LIMIT = 8_192
@@ -45,16 +45,18 @@ LEAST_THINKING = 1_024
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-class _Written(Struct):
+class _Details(Struct):
     ephemeral_1h_input_tokens: int | None = None
+    thinking_tokens: int | None = None
 
 
 class _Usage(Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
+    output_tokens_details: _Details | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    cache_creation: _Written | None = None
+    cache_creation: _Details | None = None
 
 
 class _Kind(Struct):
@@ -140,17 +142,25 @@ class AnthropicMessages:
         return joined(_encode(with_extra(head, self._manner)), messages)
 
     def _tools(self, request: Request) -> list[Any]:
-        """Ours first. They are kept by the mark in the system prompt; without one, by their own."""
+        """Ours first: the provider's own differ from session to session, so the mark is before
+        them."""
         tools: list[Any] = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
             for tool in request.tools
         ]
-        if tools and self._mark is not None and not request.system:
+        if tools and self._mark is not None:
             tools[-1]["cache_control"] = self._mark
         return [*tools, *self._manner.server_tools]
 
     def _encoded(self, message: Message) -> bytes:
         return _encode(_message(message, self._model, self._manner))
+
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        return self._encoded(message)
+
+    @property
+    def marks(self) -> bool:
+        return self._mark is not None
 
     def read(self, data: bytes, into: Assembler) -> None:
         event = decoded(_event, data)
@@ -248,12 +258,16 @@ class AnthropicMessages:
         hour = written if self._manner.cache_ttl == "1h" else old.cache_write_1h
         if counts.cache_creation is not None:
             hour = counts.cache_creation.ephemeral_1h_input_tokens or 0
+        thought = old.reasoning
+        if counts.output_tokens_details is not None:
+            thought = _or(counts.output_tokens_details.thinking_tokens, thought)
         self._usage = Usage(
             _or(counts.input_tokens, old.input),
             _or(counts.output_tokens, old.output),
             _or(counts.cache_read_input_tokens, old.cache_read),
             written,
             hour,
+            thought,
         )
         into.usage(self._usage)
 
@@ -308,7 +322,15 @@ def _output_config(request: Request, manner: Manner) -> dict[str, Any]:
     config: dict[str, Any] = {"effort": manner.effort} if manner.effort else {}
     if request.form is not None:
         config["format"] = {"type": "json_schema", "schema": request.form}
+    if request.task is not None and manner.task_budget:
+        config["task_budget"] = _task_budget(request.task)
     return config
+
+
+def _task_budget(task: Task) -> dict[str, Any]:
+    """What remains is said only when the provider cannot count it from the messages."""
+    remains = {} if task.remaining is None else {"remaining": task.remaining}
+    return {"type": "tokens", "total": task.total, **remains}
 
 
 def _message(message: Message, model: str, manner: Manner) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The Gemini wire (`generateContent`): messages are lists of parts, and parts are signed."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -49,7 +50,7 @@ class Gemini:
             self._model = model
             self._contents = EncodedMessages(self._encoded)
         head = with_extra(_head(request, model, max_output, self._manner), self._manner)
-        self._calls = _calls_before(request)
+        self._calls = _calls_before(request.messages)
         return joined(_encode(head), self._contents.of(request.messages) or [b""], b"contents")
 
     def _encoded(self, message: Message) -> bytes:
@@ -58,6 +59,10 @@ class Gemini:
         else:
             parts, role = _model_parts(message, self._model, self._manner), "model"
         return _encode({"role": role, "parts": parts}) if parts else b""
+
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        self._calls = _calls_before((before, message) if before else (message,))
+        return self._encoded(message)
 
     def read(self, data: bytes, into: Assembler) -> None:
         if data == b"[DONE]":  # not of this protocol, but some proxies send it
@@ -143,11 +148,11 @@ def _checks_signatures(model: str) -> bool:
     return bare.startswith("gemini-") and not bare.startswith(("gemini-1", "gemini-2"))
 
 
-def _calls_before(request: Request) -> dict[int, dict[str, str]]:
+def _calls_before(messages: Iterable[Message]) -> dict[int, dict[str, str]]:
     """A result does not know the name of its call, but this wire wants it."""
     before: dict[int, dict[str, str]] = {}
     calls: dict[str, str] = {}
-    for message in request.messages:
+    for message in messages:
         if isinstance(message, Assistant):
             calls = {block.id: block.name for block in message.content if isinstance(block, Call)}
         else:
@@ -359,5 +364,6 @@ def _usage(counts: _Usage) -> Usage:
     """Thinking is counted beside the answer, what was cached within the prompt."""
     cached = counts.cached_content_token_count or 0
     prompt = (counts.prompt_token_count or 0) + (counts.tool_use_prompt_token_count or 0)
-    output = (counts.candidates_token_count or 0) + (counts.thoughts_token_count or 0)
-    return Usage(max(0, prompt - cached), output, cached, 0)
+    thought = counts.thoughts_token_count or 0
+    output = (counts.candidates_token_count or 0) + thought
+    return Usage(max(0, prompt - cached), output, cached, 0, reasoning=thought)

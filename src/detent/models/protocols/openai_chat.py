@@ -63,6 +63,7 @@ class _Delta(Struct):
 
 
 class _Details(Struct):
+    reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -71,6 +72,8 @@ class _Details(Struct):
 class _Usage(Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    completion_tokens_details: _Details | None = None
+    reasoning_tokens: int | None = None
     prompt_tokens_details: _Details | None = None
     prompt_cache_hit_tokens: int | None = None
     cached_tokens: int | None = None
@@ -166,6 +169,13 @@ class OpenAIChat:
         else:
             wires = [assistant_wire(message, self._model, self._manner)]
         return b",".join(map(_encode, wires))
+
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        return self._encoded(message)
+
+    @property
+    def marks(self) -> bool:
+        return self._mark is not None
 
     def read(self, data: bytes, into: Assembler) -> None:
         if into is not self._into:
@@ -312,7 +322,9 @@ def _usage(counts: _Usage) -> Usage:
     read = details.cached_tokens or counts.prompt_cache_hit_tokens or counts.cached_tokens or 0
     written = details.cache_write_tokens or details.cache_creation_input_tokens or 0
     fresh = max(0, (counts.prompt_tokens or 0) - read - written)
-    return Usage(fresh, counts.completion_tokens or 0, read, written)
+    spoken = counts.completion_tokens_details or _Details()
+    thought = spoken.reasoning_tokens or counts.reasoning_tokens or 0
+    return Usage(fresh, counts.completion_tokens or 0, read, written, reasoning=thought)
 
 
 def add_details(details: list[dict[str, Any]], pieces: Iterable[dict[str, Any]]) -> None:

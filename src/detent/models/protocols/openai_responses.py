@@ -46,6 +46,9 @@ class OpenAIResponses:
             items = assistant_items(message, keep=self._manner.replays(message, self._model))
         return b",".join(map(_encode, items))
 
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        return self._encoded(message)
+
     def read(self, data: bytes, into: Assembler) -> None:
         if data == b"[DONE]":  # not of this protocol, but some servers send it
             return
@@ -58,6 +61,7 @@ class OpenAIResponses:
 
 
 class _Details(Struct):
+    reasoning_tokens: int | None = None
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
 
@@ -65,6 +69,7 @@ class _Details(Struct):
 class _Usage(Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
+    output_tokens_details: _Details | None = None
     input_tokens_details: _Details | None = None
 
 
@@ -332,4 +337,5 @@ def _usage(counts: _Usage) -> Usage:
     details = counts.input_tokens_details or _Details()
     read, written = details.cached_tokens or 0, details.cache_write_tokens or 0
     fresh = max(0, (counts.input_tokens or 0) - read - written)
-    return Usage(fresh, counts.output_tokens or 0, read, written)
+    thought = (counts.output_tokens_details or _Details()).reasoning_tokens or 0
+    return Usage(fresh, counts.output_tokens or 0, read, written, reasoning=thought)

@@ -44,6 +44,8 @@ class Manner(msgspec.Struct, frozen=True):
     """Tools the provider runs itself, in its own notation."""
     extra_body: msgspec.Raw | None = None
     """A JSON object; its fields go into every request and win over ours."""
+    task_budget: bool = False
+    """The model is told what it may take for all of its work."""
     quirks: frozenset[str] = frozenset()
     """Deviations of one provider from its wire; the wires' files say which they know."""
 
@@ -64,6 +66,9 @@ class Wire(Protocol):
 
     def path(self, model: str) -> str: ...
     def body(self, request: Request, model: str, max_output: int) -> bytes: ...
+    def encoded(self, message: Message, before: Message | None = None) -> bytes:
+        """A message as it stands in a body without marks; `before` is the one in front of it."""
+
     def read(self, data: bytes, into: Assembler) -> None: ...
     def finish(self, into: Assembler) -> None: ...
 
@@ -95,18 +100,23 @@ class EncodedMessages:
 
     def __init__(self, encode: Callable[[Message], bytes]) -> None:
         self._encode = encode
-        self._known: list[tuple[Message, bytes]] = []
+        self._known: list[Message] = []
+        self._encoded: list[bytes] = []
 
     def of(self, messages: Sequence[Message]) -> list[bytes]:
-        known = self._known
-        for position, message in enumerate(messages):
-            if position < len(known):
-                if known[position][0] is message:
-                    continue
-                del known[position:]
-            known.append((message, self._encode(message)))
-        del known[len(messages) :]
-        return [encoded for _, encoded in known if encoded]
+        """As a rule all that is known stands there again: lists compare by identity first, which
+        takes nanoseconds a message. What is only equal is kept as it is now, or it would be
+        compared word for word each time."""
+        given, same = list(messages), len(self._known)
+        if self._known != given[:same]:
+            pairs = enumerate(zip(self._known, given, strict=False))
+            shorter = min(same, len(given))
+            same = next((at for at, (old, new) in pairs if old is not new), shorter)
+            del self._encoded[same:], self._known[same:]
+        fresh = [self._encode(message) for message in given[same:]]
+        self._encoded += fresh
+        self._known = given
+        return list(filter(None, self._encoded))
 
 
 def joined(head: bytes, messages: list[bytes], name: bytes = b"messages") -> bytes:

@@ -39,6 +39,9 @@ NO_CHANGE = "Nothing in {path} would change. Do something else, or answer."
 class SmallModel:
     """Wraps any model. It keeps nothing between requests: all it knows is in the request."""
 
+    is_small = True
+    """Nobody asks it to sum up a long conversation."""
+
     def __init__(
         self, inner: Model, new_id: Callable[[], str] = lambda: f"call_{secrets.token_hex(6)}"
     ) -> None:

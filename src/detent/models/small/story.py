@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from detent.types.codec import arguments_object
-from detent.types.content import Call, Result, plain_text
+from detent.types.content import Call, Result, Text, UserBlock, plain_text
 from detent.types.messages import Assistant, Message, User
 
 
@@ -61,9 +61,18 @@ def story_of(messages: Sequence[Message], folder: str = "") -> Story:
     for message in messages:
         if isinstance(message, Assistant):
             story += _told(message, results, f"{folder}/" if folder else "")
-        elif text := plain_text(message.content).strip():
+        elif text := plain_text(_said_for_the_task(message)).strip():
             story.append(Asked(text))
     return tuple(story)
+
+
+def _said_for_the_task(message: User) -> tuple[UserBlock, ...]:
+    """Without the date and what git says: they would stand where the task is looked for."""
+    return tuple(
+        block
+        for block in message.content
+        if not (isinstance(block, Text) and block.text.startswith("<surroundings>"))
+    )
 
 
 def steps_of(story: Story) -> list[Step]:

@@ -24,7 +24,7 @@ LONGEST_SETTING = 600
 CHARS_PER_TOKEN = 3
 """Code has shorter tokens than prose; an estimate that is too low only leaves room unused."""
 READ_PROGRAM = "Read the program that is tested, not the test."
-_FOLDER = re.compile(r"^- Working folder: (/.*?)(?: \(a git repository\))?$", re.MULTILINE)
+_FOLDER = re.compile(r"^- Working folder: (/.*)$", re.MULTILINE)
 _IMPORTED = re.compile(r"^ *\d+\tfrom (\w+) import", re.MULTILINE)
 GO_ON = "Go on."
 LEFT_OUT = "(Earlier steps are left out.)"

@@ -13,6 +13,9 @@ detent: a coding agent for the terminal. Every step holds.
   detent sessions                            the sessions of this folder
   detent models                              the models that can be used here
   detent trust                               what this folder's files would do; trust them
+  detent memory                              the memory files that count here, and why
+  detent context                             what the next request holds, and what it takes
+  detent uncompact                           bring back what was left out to save room
   detent permissions explain 'Bash(git push)'  what the gate would say, and why
   detent demo                                see it work in a scratch repository
   detent doctor                              what works here, tried out
@@ -48,6 +51,17 @@ detent trust [DIR]           what the files of a folder would do; asks whether t
     "doctor": """\
 detent doctor                what works here, tried out; exit code 1 when something does not
 """,
+    "memory": """\
+detent memory                the memory files that count here, why, and their tokens
+""",
+    "context": """\
+detent context [SESSION]     what the next request of a session holds: where each block is from, why
+                             it is there and what it takes; the newest session of this folder
+""",
+    "uncompact": """\
+detent uncompact [SESSION]   brings back what was left out of a session to save room; the newest
+                             session of this folder
+""",
     "permissions": """\
 detent permissions takes:
   explain 'TOOL(INPUT)'             the decision on a call, and every rule that was looked at
@@ -61,6 +75,11 @@ TAKEN = {
     "demo": ("--model", "--scripted"),
     "trust": ("--cwd", "--yes", "--list", "--remove"),
     "doctor": ("--cwd", "--settings", "--sandbox", "--trust", "--json"),
+    "memory": ("--cwd", "--settings", "--setting-sources", "--trust", "--json"),
+    "context": (
+        "--at", "--all", "--json", "--cwd", "--model", "--settings", "--setting-sources", "--trust",
+    ),
+    "uncompact": ("--last", "--json", "--cwd", "--settings", "--setting-sources", "--trust"),
     "permissions": (
         "--cwd", "--settings", "--setting-sources", "--permission-mode", "--allowedTools",
         "--disallowedTools", "--sessions", "--home", "--trust", "--json",

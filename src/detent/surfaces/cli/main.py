@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 READER_GONE = 141
 LATER_SUBCOMMANDS = (
-    "replay", "fork", "undo", "redo", "context", "agents", "mcp", "skills",
+    "replay", "fork", "undo", "redo", "agents", "mcp", "skills",
     "plugins", "config", "init", "serve", "acp", "batch", "report",
 )  # fmt: skip
 
@@ -121,6 +121,18 @@ def subcommand(arguments: "Arguments") -> int | None:
         from detent.surfaces.cli.doctor import doctor
 
         return doctor(tuple(rest), arguments)
+    if name == "memory":
+        from detent.surfaces.cli.memory import memory
+
+        return memory(tuple(rest), arguments)
+    if name == "context":
+        from detent.surfaces.cli.context import context
+
+        return context(tuple(rest), arguments)
+    if name == "uncompact":
+        from detent.surfaces.cli.uncompact import run_uncompact
+
+        return run_uncompact(tuple(rest), arguments)
     if name == "permissions":
         from detent.surfaces.cli.permissions import permissions
 

@@ -38,7 +38,8 @@ def _ask(found: WouldRun, *, sure: bool) -> int:
         _show(file)
     if not found.files:
         print("Its settings ask for nothing that takes trust.")
-    print("Language servers may also run code of a folder that is trusted.")
+    print("Language servers may also run code of a folder that is trusted,")
+    print("and its memory files may import others from outside of it.")
     if not sure and not os.isatty(0):
         raise BadInput("nobody can be asked here; look at the list above, then add --yes")
     if not sure and not _says_yes():

@@ -12,9 +12,11 @@ from detent.types.events import (
     Discarded,
     Event,
     HookEnded,
+    Notice,
     Reminded,
     Retrying,
     Switched,
+    Trimmed,
     TurnEnded,
     Withheld,
 )
@@ -41,10 +43,6 @@ def explanation(event: Event) -> str:
         case HookEnded(name=name, event=told, exit_code=code):
             ending = "did not end by itself" if code is None else f"ended with exit code {code}"
             return f"the {told} hook {_line(name)!r} {ending}"
-        case Compacted(trigger=trigger, before_tokens=before, keeps_from=keeps):
-            return f"room was made ({trigger}) at {before:,} tokens; kept from entry {keeps} on"
-        case Withheld(entries=entries, reason=reason):
-            return f"withheld pictures of entries {', '.join(map(str, entries))}: {_line(reason)}"
         case Switched(model=model, reason=reason) if model:
             return f"{model} answers from now on{reason and f': {_line(reason)}'}"
         case Retrying(attempt=attempt, of=most, delay=delay, error=error):
@@ -53,6 +51,21 @@ def explanation(event: Event) -> str:
             return f"an answer was thrown away: {_line(reason)}"
         case TurnEnded(reason=reason, error=error, steps=steps):
             return f"ended after {len(steps)} requests: {reason} {_line(error)}".rstrip()
+        case _:
+            return _of_the_window(event)
+
+
+def _of_the_window(event: Event) -> str:
+    """How full it is, and what was done about it."""
+    match event:
+        case Compacted(trigger=trigger, before_tokens=before, keeps_from=keeps):
+            return f"room was made ({trigger}) at {before:,} tokens; kept from entry {keeps} on"
+        case Trimmed(stage=stage, trims=trims, before_tokens=before, after_tokens=after):
+            return f"{stage} shortened {len(trims)} parts: {before:,} tokens became {after:,}"
+        case Withheld(entries=entries, reason=reason):
+            return f"withheld pictures of entries {', '.join(map(str, entries))}: {_line(reason)}"
+        case Notice(text=text, level="info"):
+            return _line(text)
         case _:
             return ""
 

@@ -3,7 +3,8 @@
 import asyncio
 import base64
 import gc
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,22 +13,25 @@ from detent.sdk.hooks import Facts
 from detent.sdk.options import Options
 from detent.sdk.session import Session, parse_mode
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.commands import COMMANDS, Said
 from detent.surfaces.headless.activity import tell, tell_notice
-from detent.surfaces.headless.exit_codes import exit_code
+from detent.surfaces.headless.budget import told
+from detent.surfaces.headless.exit_codes import USAGE, exit_code
 from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
 from detent.surfaces.headless.host_answers import HostApprover
 from detent.surfaces.headless.host_hooks import hooks_from
 from detent.surfaces.headless.jobs import tell_jobs
 from detent.surfaces.headless.link import Link
-from detent.surfaces.headless.result import Ledger
+from detent.surfaces.headless.result import Ledger, failed_result
 from detent.surfaces.headless.signals import Signals
-from detent.surfaces.headless.single import limits_of
+from detent.surfaces.headless.single import command_in
 from detent.surfaces.headless.start import approver_for
 from detent.surfaces.headless.stdin import Lines
 from detent.surfaces.headless.stdout import ReaderGone, Stdout
 from detent.surfaces.headless.streaming import FrameWriter
 from detent.types.codec import decode_any
 from detent.types.content import Document, Image, Text
+from detent.types.errors import BadInput, NoModel
 from detent.types.events import TurnEnded
 
 Prompt = tuple[Text | Image | Document, ...]
@@ -44,7 +48,9 @@ class Conversation:
         self._stdout = Stdout()
         self._link = Link(self._write)
         self._facts = Facts()
-        self._prompts: asyncio.Queue[Prompt | None] = asyncio.Queue()
+        self._prompts: asyncio.Queue[Prompt | Said | None] = asyncio.Queue()
+        self._next: Said | None = None
+        """A command that came behind a prompt."""
         self._session: Session | None = None
         self._writer: FrameWriter | None = None
         self._signals = Signals()
@@ -60,7 +66,7 @@ class Conversation:
         reading = asyncio.create_task(self._read())
         try:
             while (prompt := await self._next_prompt()) is not None:
-                await self._turn(prompt)
+                await (self._obey(prompt) if isinstance(prompt, Said) else self._turn(prompt))
                 if self._signals.code is not None:
                     return self._signals.code
             if reading.done():
@@ -78,15 +84,21 @@ class Conversation:
                     tell_notice(event)
         return self._code
 
-    async def _next_prompt(self) -> Prompt | None:
-        """Prompts that waited are joined into one."""
+    async def _next_prompt(self) -> Prompt | Said | None:
+        """Prompts that waited are joined into one; a command stands for itself."""
+        if (command := self._next) is not None:
+            self._next = None
+            return command
         prompt = await self._prompts.get()
-        while prompt is not None and not self._prompts.empty():
+        while isinstance(prompt, tuple) and not self._prompts.empty():
             further = self._prompts.get_nowait()
+            if isinstance(further, tuple):
+                prompt = (*prompt, *further)
+                continue
             if further is None:
                 self._prompts.put_nowait(None)
-                break
-            prompt = (*prompt, *further)
+            self._next = further
+            break
         return prompt
 
     async def _turn(self, prompt: Prompt) -> None:
@@ -103,12 +115,41 @@ class Conversation:
                     await writer.write(_interruption(writer))
         ended, summary = ledger.ended, ledger.summary()
         assert ended is not None
-        result = ledger.result(limits_of(session.options))
+        result = ledger.result(told(session, ended))
         await writer.write(result)
         if self._prompts.empty():
             await writer.state("idle")
         code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
         self._code = code if result["is_error"] and ended.reason != "user_cancelled" else 0
+
+    async def _obey(self, one: Said) -> None:
+        from detent.surfaces.headless.commanded import obeyed
+
+        async with self._place_for(one) as (session, writer):
+            await writer.begin()
+            try:
+                result = await obeyed(one, session, writer.show)
+            except BadInput as error:
+                result = failed_result(session.id, str(error), "bad_input")
+            await writer.write(result)
+            if self._prompts.empty():
+                await writer.state("idle")
+        self._code = USAGE if result["is_error"] else 0
+
+    @asynccontextmanager
+    async def _place_for(self, one: Said) -> AsyncIterator[tuple[Session, FrameWriter]]:
+        """The session; where none can be had for want of a model, one that asks nobody."""
+        try:
+            place = self._opened()
+        except NoModel:
+            if one.command.needs_model:
+                raise
+            from detent.sdk.keyless import keyless
+
+            async with Session(keyless(self._options)) as session:
+                yield session, FrameWriter(session, self._stdout, partial=False)
+            return
+        yield place
 
     def _opened(self) -> tuple[Session, FrameWriter]:
         """The session opens with the first prompt: `initialize` may still have set things."""
@@ -192,7 +233,8 @@ class Conversation:
             return
         if self._arguments.on("--replay-user-messages") and self._writer is not None:
             await self._writer.write(self._writer.stamped({**frame, "isReplay": True}))
-        self._prompts.put_nowait(prompt)
+        is_command = not frame.get("client_composed") and command_in(prompt, self._arguments)
+        self._prompts.put_nowait(is_command or prompt)
 
     async def _control(self, request: dict[str, Any]) -> dict[str, Any]:
         match request.get("subtype"):
@@ -210,6 +252,8 @@ class Conversation:
             case "set_max_thinking_tokens":
                 self._set_thinking(request.get("max_thinking_tokens"))
                 return {}
+            case "get_context_usage":
+                return await self._context_usage()
             case "mcp_status":
                 return {"mcpServers": []}
             case other:
@@ -225,7 +269,7 @@ class Conversation:
         if (schema := schema_from(request)) is not None:
             self._options = replace(self._options, json_schema=schema)
         return {
-            "commands": [],
+            "commands": commands_of(self._arguments),
             "agents": [],
             "output_style": "default",
             "available_output_styles": ["default"],
@@ -234,6 +278,14 @@ class Conversation:
             "hooks_applied": True,
             "claude_code_version": CLIENT_VERSION,
         }
+
+    async def _context_usage(self) -> dict[str, Any]:
+        """In a thread: a long conversation takes its time."""
+        from detent.surfaces.headless.context_usage import context_usage
+
+        session, _ = self._opened()
+        ledger = await asyncio.to_thread(session.context)
+        return context_usage(ledger, session.entries)
 
     def _set_mode(self, mode: str) -> None:
         mode = parse_mode(mode)
@@ -257,6 +309,12 @@ class Conversation:
         if self._options.thinking_budget != self._thinking:
             self._thinking = self._options.thinking_budget
             await session.set_thinking(self._thinking)
+
+
+def commands_of(arguments: Arguments) -> list[dict[str, str]]:
+    if arguments.on("--disable-slash-commands"):
+        return []
+    return [{"name": c.name, "description": c.about, "argumentHint": c.takes} for c in COMMANDS]
 
 
 def schema_from(request: dict[str, Any]) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from detent.types.content import (
 from detent.types.events import (
     CallEnded,
     Compacted,
+    Compacting,
     Event,
     Notice,
     Replied,
@@ -76,7 +77,15 @@ class Frames:
     def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
         return {**frame, "session_id": self._session, "uuid": self._new_id()}
 
-    def init(self, *, cwd: str, tools: tuple[str, ...], model: str, mode: str) -> dict[str, Any]:
+    def init(
+        self,
+        *,
+        cwd: str,
+        tools: tuple[str, ...],
+        model: str,
+        mode: str,
+        commands: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
         return self.stamped(
             {
                 "type": "system",
@@ -86,7 +95,7 @@ class Frames:
                 "mcp_servers": [],
                 "model": model,
                 "permissionMode": mode,
-                "slash_commands": [],
+                "slash_commands": list(commands),
                 "apiKeySource": "environment" if os.environ.get("ANTHROPIC_API_KEY") else "none",
                 "claude_code_version": CLIENT_VERSION,
                 "detent_version": VERSION,
@@ -123,10 +132,12 @@ class Frames:
             case Switched(mode=mode) if mode:
                 fields = {"status": None, "permissionMode": mode}
                 return [self.stamped({"type": "system", "subtype": "status", **fields})]
-            case Compacted(trigger=trigger, before_tokens=before):
-                metadata = {"trigger": trigger, "pre_tokens": before}
+            case Compacting(is_over=is_over):
+                fields = {"status": None if is_over else "compacting"}
+                return [self.stamped({"type": "system", "subtype": "status", **fields})]
+            case Compacted():
                 frame = {"type": "system", "subtype": "compact_boundary"}
-                return [self.stamped({**frame, "compact_metadata": metadata})]
+                return [self.stamped({**frame, "compact_metadata": _metadata(event)})]
             case _:
                 return []
 
@@ -178,6 +189,18 @@ class Frames:
         if data is not None:
             frame["tool_use_result"] = data
         return self.stamped(frame)
+
+
+def _metadata(compacted: Compacted) -> dict[str, Any]:
+    """Clients know two triggers; that the provider had refused a prompt is ours to tell."""
+    is_manual, is_reactive = (compacted.trigger == one for one in ("manual", "reactive"))
+    return {
+        "trigger": "manual" if is_manual else "auto",
+        "pre_tokens": compacted.before_tokens,
+        "post_tokens": compacted.after_tokens,
+        "duration_ms": compacted.ms,
+        **({"is_reactive": True} if is_reactive else {}),
+    }
 
 
 def _block(block: AssistantBlock) -> dict[str, Any]:

@@ -62,14 +62,14 @@ class Ledger:
     def summary(self) -> TurnSummary:
         return summarise(self._events)
 
-    def result(self, limits: dict[str, Any]) -> dict[str, Any]:
+    def result(self, budget: dict[str, Any]) -> dict[str, Any]:
         ended, summary = self.ended, self.summary()
         assert ended is not None
         is_error = ended.reason != "end_turn"
         usage_by_model, cost, unknown = self._costs(ended)
         result: dict[str, Any] = {
             "type": "result",
-            "subtype": SUBTYPES.get(ended.reason, "error_during_execution"),
+            "subtype": _subtype(ended),
             "is_error": is_error,
             "result": (is_error and ended.error) or summary.text or _as_text(ended.output),
             "stop_reason": summary.steps[-1].stop if summary.steps else None,
@@ -88,16 +88,7 @@ class Ledger:
             "auto_compaction": _compaction(summary.auto_compaction),
             "files_changed": self._files_changed(),
             "commands": self._commands(),
-            "budget": {
-                "limits": limits,
-                "used": {
-                    "turns": summary.iterations,
-                    "tokens": summary.usage.total,
-                    "tool_calls": len(summary.tool_results),
-                    "seconds": ended.ms / 1000,
-                    "usd": cost,
-                },
-            },
+            "budget": budget,
         }
         if is_error:
             result["errors"] = [ended.error] if ended.error else []
@@ -197,6 +188,14 @@ class Ledger:
         return commands
 
 
+def _subtype(ended: TurnEnded) -> str:
+    """Clients take `error_max_budget_usd` for money; of other budgets they know no name."""
+    if ended.reason == "budget_exceeded" and ended.limit not in ("", "dollars"):
+        is_turns = ended.limit in ("turns", "requests")
+        return "error_max_turns" if is_turns else "error_during_execution"
+    return SUBTYPES.get(ended.reason, "error_during_execution")
+
+
 def _as_text(output: Any) -> str:
     return "" if output is UNSET else encode(output).decode()
 
@@ -207,6 +206,9 @@ def _compaction(event: Compacted | None) -> dict[str, Any] | None:
     return {
         "trigger": event.trigger,
         "pre_tokens": event.before_tokens,
+        "post_tokens": event.after_tokens,
+        "messages": event.replaced,
+        "by": event.by,
         "keeps_from": event.keeps_from,
         "notice": "older messages were replaced by a summary",
     }

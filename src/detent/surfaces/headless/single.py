@@ -3,9 +3,9 @@
 import asyncio
 import gc
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from detent.sdk.options import Options
 from detent.sdk.session import Session
@@ -16,7 +16,10 @@ from detent.surfaces.headless.result import Ledger
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.content import Text
-from detent.types.events import Event
+from detent.types.events import Event, TurnEnded
+
+if TYPE_CHECKING:
+    from detent.surfaces.commands import Said
 
 Show = Callable[[Event], Awaitable[None]]
 
@@ -40,6 +43,10 @@ async def _answer(
     arguments: Arguments,
     signals: Signals,
 ) -> int:
+    if prompt[0].text.lstrip().startswith("/") and (one := command_in(prompt, arguments)):
+        from detent.surfaces.headless.commanded import obey_once
+
+        return await obey_once(one, options, output, arguments, signals)
     stdout = Stdout()
     async with Session(options) as session:
         gc.enable()
@@ -52,6 +59,15 @@ async def _answer(
     for event in session.parting:
         tell_notice(event)
     return code
+
+
+def command_in(prompt: Sequence[Any], arguments: Arguments) -> "Said | None":
+    """Loaded only for what begins with a slash."""
+    if arguments.on("--disable-slash-commands"):
+        return None
+    from detent.surfaces.commands import said
+
+    return said(prompt)
 
 
 async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> None:
@@ -71,12 +87,14 @@ async def _end(
     jobs = _jobs_ended(session)
     is_resumable = signals.code is not None and bool(session.path)
     if output != "text":
+        from detent.surfaces.headless.budget import told
         from detent.surfaces.headless.frames import frame_line
 
-        result = ledger.result(limits_of(session.options)) | jobs
+        result = ledger.result(told(session, ended)) | jobs
         await stdout.write(frame_line(result))
     elif ended.error and not is_resumable:
         tell(ended.error)
+        _tell_way_on(session, ended)
     for refused in summary.refused if output == "text" else ():
         tell(f"not permitted: {refused.name}. {refused.outcome.reason}")  # type: ignore[union-attr]
     if is_resumable:
@@ -110,15 +128,12 @@ def view_of(*, verbose: bool) -> Callable[[Event], None]:
     return look
 
 
-def limits_of(options: Options) -> dict[str, Any]:
-    limits = {
-        "turns": options.max_turns,
-        "tokens": options.max_tokens,
-        "tool_calls": options.max_tool_calls,
-        "seconds": options.max_seconds,
-        "usd": options.max_budget_usd,
-    }
-    return {name: most for name, most in limits.items() if most is not None}
+def _tell_way_on(session: Session, ended: TurnEnded) -> None:
+    if ended.limit:
+        from detent.surfaces.headless.budget import way_on
+
+        if way := way_on(session, ended):
+            tell(f"go on with more: {way}")
 
 
 def _writer(output: str, session: Session, stdout: Stdout, arguments: Arguments) -> Show:

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from detent.sdk.session import Session, new_uuid
+from detent.surfaces.commands import NAMES
 from detent.surfaces.headless.frames import Frames, frame_line
 from detent.surfaces.headless.jobs import JobFrames
 from detent.surfaces.headless.partials import Partials
@@ -48,7 +49,11 @@ class FrameWriter:
         await self.state("running")
         session = self._session
         init = self._frames.init(
-            cwd=session.cwd, tools=session.tools, model=session.model, mode=session.mode
+            cwd=session.cwd,
+            tools=session.tools,
+            model=session.model,
+            mode=session.mode,
+            commands=NAMES,
         )
         await self.write(init)
 

@@ -15,6 +15,11 @@ from detent.types.events import Event
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 USUAL_THINKING = 16_000
 """Tokens, when thinking is wanted and nobody says how much."""
+BUDGETS = frozenset({
+    "--max-tokens", "--max-input-tokens", "--max-output-tokens", "--max-reasoning-tokens",
+    "--max-budget-usd", "--max-session-turns", "--max-tool-calls", "--max-delegated-tasks",
+    "--max-model-calls", "--max-session-time", "--strict-budget", "--on-budget", "--task-budget",
+})  # fmt: skip
 
 
 def options_from(arguments: Arguments) -> Options:
@@ -41,15 +46,13 @@ def options_from(arguments: Arguments) -> Options:
         system_prompt=_text_or_file(arguments, "--system-prompt"),
         append_system_prompt=_text_or_file(arguments, "--append-system-prompt") or "",
         max_turns=_whole(arguments, "--max-turns"),
-        max_tokens=_whole(arguments, "--max-tokens"),
-        max_tool_calls=_whole(arguments, "--max-tool-calls"),
         max_seconds=_number(arguments, "--max-time"),
-        max_budget_usd=_number(arguments, "--max-budget-usd"),
         max_output_tokens=_output_limit(),
         session_id=_uuid(arguments.value("--session-id")),
         settings=_settings(arguments),
         setting_sources=_sources(arguments),
         **_session(arguments),
+        **_budgets(arguments),
     )
 
 
@@ -82,6 +85,15 @@ def _session(arguments: Arguments) -> dict[str, Any]:
         "fork": arguments.on("--fork-session"),
         "persist": not arguments.on("--no-session"),
     }
+
+
+def _budgets(arguments: Arguments) -> dict[str, Any]:
+    """Most runs have none, and need not know how they are read."""
+    if not BUDGETS & (arguments.values.keys() | arguments.switches):
+        return {}
+    from detent.surfaces.headless.budget import budget_options
+
+    return budget_options(arguments)
 
 
 def _mode(arguments: Arguments) -> str:

@@ -77,7 +77,7 @@ def test_a_whole_stream() -> None:
     assert json.loads(first.arguments) == {"path": "x"}
     assert second == Call("call_3", "Bash", "{}")
     assert answer.stop == "tool_use"
-    assert answer.usage == Usage(43, 12, 60)
+    assert answer.usage == Usage(43, 12, 60, reasoning=5)
     assert answer.message_id == "r1"
 
 

@@ -130,7 +130,7 @@ def test_a_whole_stream_in_the_order_of_the_books() -> None:
         Call("call_b", "Bash", "{}"),
     ]
     assert answer.stop == "tool_use"
-    assert answer.usage == Usage(10, 9, 60, 30)
+    assert answer.usage == Usage(10, 9, 60, 30, reasoning=4)
     assert answer.message_id == "resp_1"
 
 

@@ -122,6 +122,13 @@ def test_the_prompt_is_short() -> None:
     assert len(prompt()) / 3.2 < 600  # measured with the model's own tokenizer: see docs
 
 
+def test_the_task_is_what_the_user_said() -> None:
+    """Not the date or what git says, which stand before it."""
+    around = Text("<surroundings>\ngit status: clean\n</surroundings>")
+    request = ask([User((around, Text("mend area.py")))], {"tool": "find", "pattern": "*"})
+    assert said(request.requests[0]) == "Task: mend area.py"
+
+
 def test_requests_only_grow() -> None:
     """The server's prefix cache holds: what was sent is sent again as it was."""
     whole = talk(RAN, READ, EDITED, step(4, "Bash", "OK", command=TEST))

@@ -1,0 +1,68 @@
+"""The `budget` of a settings file. A project's may only lower what there is."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from detent.app.settings.values import number, one_of, switch, table, whole
+from detent.context.account import Distribution
+from detent.types.budget import Budget, What
+from detent.types.errors import BadInput
+
+KEYS: dict[str, What] = {
+    "tokens": "tokens",
+    "input": "input",
+    "output": "output",
+    "reasoning": "reasoning",
+    "usd": "dollars",
+    "turns": "turns",
+    "toolCalls": "calls",
+    "delegatedTasks": "delegations",
+    "modelCalls": "requests",
+    "seconds": "seconds",
+}
+"""As people write them, and as we call them."""
+OTHERS = ("strict", "onBudget", "distribution")
+AT_THE_CAP: tuple[Literal["halt", "wrap_up"], ...] = ("halt", "wrap_up")
+
+
+class BudgetWishes(Struct, frozen=True):
+    budget: Budget = Budget()
+    on_budget: Literal["", "halt", "wrap_up"] = ""
+    distribution: Distribution = "shared"
+
+
+def budget_wishes(
+    values: dict[str, Any], path: str, old: BudgetWishes, *, is_project: bool
+) -> tuple[BudgetWishes, tuple[str, ...]]:
+    given, name = table(values, "budget", path), f"{path}: budget"
+    notes = [f"{name}: unknown key {key}" for key in given if key not in (*KEYS, *OTHERS)]
+    limits: dict[str, Any] = {}
+    for key, what in KEYS.items():
+        before = getattr(old.budget, what)
+        read = number if what in ("dollars", "seconds") else whole
+        most = read(given, key, name, None)
+        if most is None:
+            limits[what] = before
+        elif is_project and (not most or (before and most > before)):
+            limits[what] = before
+            notes.append(f"{name}: {key} is ignored; a project may only lower it")
+        else:
+            limits[what] = most or None
+    strict = switch(given, "strict", name, old.budget.strict) or (is_project and old.budget.strict)
+    at_the_cap = one_of(given, "onBudget", AT_THE_CAP, name) or old.on_budget
+    return BudgetWishes(
+        Budget(strict=strict, **limits),
+        old.on_budget if is_project else at_the_cap,
+        old.distribution if is_project else _distribution(given, name, old.distribution),
+    ), tuple(notes)
+
+
+def _distribution(given: Any, name: str, old: Distribution) -> Distribution:
+    value = given.get("distribution", old)
+    if value == "shared" or value == "equal":
+        return "equal" if value == "equal" else "shared"
+    is_part = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
+    if not is_part:
+        raise BadInput(f"{name}: distribution is shared, equal, or a part above 0 and up to 1")
+    return float(value)

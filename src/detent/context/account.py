@@ -1,0 +1,197 @@
+"""A tree of accounts: who may still spend what. Children draw on their parents.
+
+A request reserves what it may take at worst and settles with what it took. An account that is not
+strict asks only that something is left: it is passed by the requests in flight at most.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from detent.types.budget import WORDS, Budget, Shortage, Spent, What
+
+Distribution = Literal["shared", "equal"] | float
+"""What a child may take of what is left: all of it, as much as each of its siblings, or a part."""
+
+COUNTS: tuple[What, ...] = ("turns", "calls", "delegations", "requests")
+"""Known beforehand, so kept to the last one whether the account is strict or not."""
+WHOLE: frozenset[What] = frozenset(WORDS) - {"dollars", "seconds"}
+ROUNDING = 1e-9
+NOTHING = Spent()
+UNLIMITED = Budget()
+
+
+class Reservation:
+    __slots__ = ("account", "is_open", "worst")
+
+    def __init__(self, account: "Account", worst: Spent) -> None:
+        self.account, self.worst, self.is_open = account, worst, True
+
+
+class Account:
+    def __init__(
+        self,
+        budget: Budget = UNLIMITED,
+        *,
+        spent: Spent = NOTHING,
+        parent: "Account | None" = None,
+        name: str = "",
+        distribution: Distribution = "shared",
+    ) -> None:
+        self.parent, self.name, self.distribution = parent, name, distribution
+        self.spent = spent
+        """By this account and all below it."""
+        self.delegated = NOTHING
+        """How much of it by those below."""
+        self._told = NOTHING
+        self.held = NOTHING
+        """What runs at the moment may take so much."""
+        self._running = 0
+        self.measured: Any = None
+        """The last request that was answered: the next one is longer by what is new in it."""
+        self._watchers: list[Callable[[], None]] = []
+        self.budget = budget
+
+    @property
+    def budget(self) -> Budget:
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget) -> None:
+        """Counts at once, also for what runs."""
+        limits = budget.limits()
+        self._limits = tuple(limits.items())
+        self._budget = Budget(strict=budget.strict, **limits)  # type: ignore[arg-type]
+        for heard in self._watchers:
+            heard()
+
+    @property
+    def is_strict(self) -> bool:
+        return any(account._budget.strict for account in self._line())
+
+    @property
+    def limits_time(self) -> bool:
+        return any(account._budget.seconds for account in self._line())
+
+    @property
+    def own(self) -> Spent:
+        return self.spent - self.delegated
+
+    def child(
+        self,
+        budget: Budget = UNLIMITED,
+        *,
+        name: str = "",
+        siblings: int = 1,
+        spent: Spent = NOTHING,
+    ) -> "Account":
+        """An account that draws on this one; `siblings` are all that share equally, it included."""
+        share = self._share(siblings)
+        given = budget.limits()
+        limits: dict[Any, Any] = {
+            what: min(share.get(what, most), most) for what, most in {**share, **given}.items()
+        }
+        own = Budget(strict=budget.strict, **limits)
+        return Account(own, spent=spent, parent=self, name=name, distribution=self.distribution)
+
+    def left(self) -> dict[What, float]:
+        """Of what is limited here or above: what nobody has spent or may be spending."""
+        found: dict[What, float] = {}
+        for account in self._line():
+            for what, most in account._limits:
+                rest = max(0, most - account.spent.of(what) - account.held.of(what))
+                found[what] = min(rest, found.get(what, rest))
+        return found
+
+    def short(self, want: Spent, *, beyond: bool = False) -> Shortage | None:
+        """What is lacking. `beyond` is for the one last word, where nobody is strict about it."""
+        for account in self._line():
+            if beyond and not account._budget.strict:
+                continue
+            for what, most in account._limits:
+                if (found := account._short(what, most, want)) is not None:
+                    return found
+        return None
+
+    def reserve(self, worst: Spent, *, beyond: bool = False) -> Reservation | Shortage:
+        shortage = self.short(worst, beyond=beyond)
+        if shortage is not None:
+            return shortage
+        for account in self._line():
+            account.held += worst
+            account._running += 1
+        return Reservation(self, worst)
+
+    def settle(self, reservation: Reservation, actual: Spent = NOTHING) -> None:
+        """Once, with what it came to; nothing gives it back."""
+        if not reservation.is_open:
+            return
+        reservation.is_open = False
+        for account in self._line():
+            account._running -= 1
+            rest = account.held - reservation.worst
+            account.held = rest if account._running else NOTHING  # fractions leave dust behind
+        self.spend(actual)
+
+    def spend(self, actual: Spent) -> None:
+        for account in self._line():
+            account.spent += actual
+            if account is not self:
+                account.delegated += actual
+
+    def news(self) -> Spent:
+        """What those below have spent since it was last asked for: the log keeps it."""
+        new, self._told = self.delegated - self._told, self.delegated
+        return new
+
+    def take(self, count: Spent) -> Shortage | None:
+        """What is known beforehand is reserved and settled in one."""
+        reserved = self.reserve(count)
+        if isinstance(reserved, Shortage):
+            return reserved
+        self.settle(reserved, count)
+        return None
+
+    def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
+        """`heard` is called when a budget changes, here or above; gives what ends that."""
+        line = tuple(self._line())
+        for account in line:
+            account._watchers.append(heard)
+
+        def end() -> None:
+            for account in line:
+                account._watchers.remove(heard)
+
+        return end
+
+    def _line(self) -> "Iterator[Account]":
+        """This one, its parent, and so on."""
+        account: Account | None = self
+        while account is not None:
+            yield account
+            account = account.parent
+
+    def _short(self, what: What, most: float, want: Spent) -> Shortage | None:
+        used, wanted = self.spent.of(what), want.of(what)
+        if what in COUNTS:
+            used += self.held.of(what)
+            if wanted and used + wanted > most:
+                return Shortage(what, used, most, 0.0, self.name)
+            if what != "calls":
+                return None
+        if not want.requests:
+            return None
+        if used >= most:
+            return Shortage(what, used, most, 0.0, self.name)
+        used += self.held.of(what)
+        if self._budget.strict and wanted and used + wanted > most * (1 + ROUNDING):
+            return Shortage(what, used, most, wanted, self.name)
+        return None
+
+    def _share(self, siblings: int) -> dict[What, float]:
+        if self.distribution == "shared":
+            return {}
+        part = 1 / max(1, siblings) if self.distribution == "equal" else self.distribution
+        return {
+            what: max(1, int(rest * part)) if what in WHOLE else max(ROUNDING, rest * part)
+            for what, rest in self.left().items()
+        }

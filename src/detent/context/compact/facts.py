@@ -1,0 +1,22 @@
+"""A fact that a summary must keep."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Kind = Literal["request", "constraint", "todo", "failing", "file", "name", "decision"]
+KINDS: tuple[Kind, ...] = (
+    "request",
+    "constraint",
+    "todo",
+    "failing",
+    "file",
+    "name",
+    "decision",
+)
+"""The strongest first."""
+
+
+class Fact(Struct, frozen=True):
+    kind: Kind
+    text: str

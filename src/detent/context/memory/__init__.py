@@ -1,0 +1,1 @@
+"""Memory files as text: what in them counts, what they import, and how the model is told."""

@@ -1,0 +1,129 @@
+"""A model is asked within what the account allows: each attempt reserves, each settles."""
+
+from collections.abc import Awaitable, Callable
+
+from detent.context.account import Account, Reservation
+from detent.ports import DeltaSink, Model
+from detent.types.budget import Shortage, Spent
+from detent.types.errors import Overdrawn
+from detent.types.events import Begun, Counted, Delta, Discarded
+from detent.types.messages import Reply, Request
+from detent.types.usage import Usage
+
+Price = Callable[[str, Usage], float | None]
+"""What an answer of a model costs; None when nobody knows."""
+ONE = Spent(requests=1)
+
+
+class Purse:
+    """What a model is paid from."""
+
+    def __init__(self, account: Account, price: Price) -> None:
+        self.account = account
+        self.price = price
+
+    async def ask(
+        self,
+        model: Model,
+        request: Request,
+        deltas: DeltaSink,
+        *,
+        last: bool = False,
+        goes_on: bool = False,
+    ) -> Reply:
+        """Raises Overdrawn, also for a further attempt. `last` may pass a limit that is not strict;
+        one that `goes_on` is what the next request begins with."""
+        meter = Meter(self, model, deltas, last)
+        request = meter.begin(request)
+        try:
+            reply = await model.stream(request, meter)
+        except BaseException:
+            meter.end(meter.counted)
+            raise
+        meter.end(reply.usage, reply.model)
+        if goes_on and reply.usage.context and self.account.is_strict:
+            from detent.loop.worst import Measured
+
+            self.account.measured = Measured.of(request, reply)
+        return reply
+
+    def cost(self, model: str, usage: Usage) -> Spent:
+        """Of one request."""
+        dollars = self.price(model, usage)
+        return Spent(
+            usage=usage,
+            dollars=dollars or 0.0,
+            unpriced=usage.total if dollars is None else 0,
+            requests=1,
+        )
+
+
+class Meter:
+    """Sees every attempt begin, count and fail on its way to the one who listens."""
+
+    def __init__(self, purse: Purse, model: Model, deltas: DeltaSink, last: bool) -> None:
+        self._purse, self._model, self._deltas, self._last = purse, model, deltas, last
+        self._request: Request | None = None
+        self._asked = model.name
+        self._output = 0
+        self._held: Reservation | None = None
+        self._is_first = True
+        self.counted = Usage()
+
+    def __call__(self, delta: Delta) -> Awaitable[None]:
+        if isinstance(delta, Counted):
+            self.counted = delta.usage
+        elif isinstance(delta, Begun):
+            self._attempt(delta)
+        elif isinstance(delta, Discarded):
+            return self._discard(delta)
+        return self._deltas(delta)
+
+    def begin(self, request: Request) -> Request:
+        """The request as it may be sent: in a strict account its answer may have to be shorter."""
+        account = self._purse.account
+        if account.is_strict:
+            from detent.loop.worst import fitted
+
+            request = fitted(self._purse, self._model, request)
+            self._output = request.max_output
+        self._request = request
+        self._reserve()
+        return request
+
+    def end(self, usage: Usage, model: str = "") -> None:
+        """The answer is whole, or will never be."""
+        if self._held is None:
+            return
+        is_answer = bool(model) or usage != Usage()
+        paid = self._purse.cost(model or self._asked, usage) if is_answer else Spent()
+        self._purse.account.settle(self._held, paid)
+        self._held, self.counted = None, Usage()
+
+    def _attempt(self, begun: Begun) -> None:
+        """The first attempt has its reservation, unless it is not what was expected."""
+        is_other = begun.model != self._asked or begun.max_output > self._output
+        if self._is_first and not (is_other and self._purse.account.is_strict):
+            self._is_first, self._asked = False, begun.model
+            return
+        self._is_first = False
+        self.end(self.counted)
+        self._asked, self._output = begun.model, begun.max_output
+        self._reserve()
+
+    async def _discard(self, delta: Discarded) -> None:
+        """Whoever listens may not let go of it: then it ends with the cost it has."""
+        await self._deltas(delta)
+        self.end(self.counted)
+
+    def _reserve(self) -> None:
+        purse, worst = self._purse, ONE
+        if purse.account.is_strict and self._request is not None:
+            from detent.loop.worst import worst_of
+
+            output = self._output or self._model.max_output or self._model.window
+            worst = worst_of(purse, self._asked, self._request, output)
+        reserved = purse.account.reserve(worst, beyond=self._last)
+        if isinstance(reserved, Shortage):
+            raise Overdrawn(reserved)
+        self._held = reserved

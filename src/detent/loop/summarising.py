@@ -1,0 +1,145 @@
+"""Asking the model for a summary: the request at hand and one message more, so that the provider
+reads the conversation from its cache. A few tries; whatever goes wrong, the turn goes on."""
+
+import asyncio
+from collections.abc import Sequence
+
+from detent.context.compact.summary import read_summary, render
+from detent.context.pressure import widest
+from detent.context.prompt import section
+from detent.loop.kit import Kit
+from detent.loop.limits import Tally, exceeded
+from detent.types.content import Text, plain_text
+from detent.types.errors import ModelFailure
+from detent.types.events import (
+    Begun,
+    Compacted,
+    Counted,
+    Delta,
+    Discarded,
+    Entry,
+    Notice,
+    Retrying,
+    Switched,
+)
+from detent.types.messages import Message, Reply, Request, User
+from detent.types.usage import Usage
+
+MOST_FAILURES = 3
+MOST_OUTPUT, FEWEST_OUTPUT = 8_000, 1_500
+INSTRUCTION_TOKENS = 600
+WORTH_ANOTHER_TRY = ("invalid_response",)
+"""Other failures have been tried again already, or will not pass."""
+
+
+class Told:
+    """What came of asking."""
+
+    def __init__(self, model: str) -> None:
+        self.text = ""
+        self.model = model
+        self.usage = Usage()
+        self.failures: list[str] = []
+
+
+async def ask_for_summary(kit: Kit, tally: Tally, instructions: str) -> Told:
+    """Without text when no summary is to be had; its `failures` say why."""
+    told = Told(kit.model.name)
+    while not told.text and len(told.failures) < MOST_FAILURES:
+        if why := unaffordable(kit, tally):
+            told.failures.append(why)
+            break
+        ear = _Ear(kit)
+        try:
+            reply = await kit.purse.ask(kit.model, _request(kit, instructions), ear)
+        except asyncio.CancelledError:
+            told.usage += ear.spent
+            tally.lose(told.model, told.usage, "compaction")
+            raise
+        except ModelFailure as failure:
+            told.usage += ear.spent
+            told.failures.append(failure.message)
+            kit.conversation.learn(failure.window, failure.tokens)
+            if failure.kind not in WORTH_ANOTHER_TRY or failure.exhausted:
+                break
+            continue
+        told.model, told.usage = reply.model, told.usage + ear.lost + reply.usage
+        told.text, fault = _read(reply)
+        told.failures += [fault] if fault else []
+    return told
+
+
+def unaffordable(kit: Kit, tally: Tally) -> str:
+    """Why no summary can be asked for; empty when one can."""
+    if spent := exceeded(kit.limits, kit.account, tally, kit.clock.elapsed()):
+        return spent.message
+    return "" if _free(kit) >= FEWEST_OUTPUT else "the window has no room left for asking"
+
+
+def _free(kit: Kit) -> int:
+    """Tokens of the window for the answer."""
+    window = widest(kit.shaping, kit.model.window, kit.conversation.window)
+    return window - kit.conversation.tokens() - INSTRUCTION_TOKENS
+
+
+def has_given_up(entries: Sequence[Entry]) -> bool:
+    """So many tries in a row that came to nothing: the session does without from then on."""
+    failures = 0
+    for entry in reversed(entries):
+        if isinstance(entry, Compacted):
+            if entry.by == "model":
+                break
+            failures += entry.failures
+    return failures >= MOST_FAILURES
+
+
+def _request(kit: Kit, instructions: str) -> Request:
+    text = section("summary")
+    if instructions.strip():
+        text += f"\n\nThe user wants of it: {instructions.strip()}"
+    most = min(MOST_OUTPUT, _free(kit), kit.model.max_output or MOST_OUTPUT)
+    return Request(kit.system, _with(kit.conversation.messages(), text), kit.toolbox.specs(), most)
+
+
+def _with(messages: list[Message], text: str) -> list[Message]:
+    last = messages[-1] if messages else None
+    if isinstance(last, User):
+        return [*messages[:-1], User((*last.content, Text(text)))]
+    return [*messages, User((Text(text),))]
+
+
+def _read(reply: Reply) -> tuple[str, str]:
+    """The summary, or what is wrong with the answer. Its calls are never run."""
+    said = plain_text(reply.content)
+    if summary := read_summary(said):
+        return render(summary), ""
+    if reply.calls:
+        return "", "it called a tool instead"
+    return "", "its answer was no summary" if said.strip() else "its answer was empty"
+
+
+class _Ear:
+    """Nobody watches this answer come; but what it costs counts, and what befell the model."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._counted = Usage()
+        self.lost = Usage()
+        """On attempts that were given up."""
+
+    @property
+    def spent(self) -> Usage:
+        return self.lost + self._counted
+
+    async def __call__(self, delta: Delta) -> None:
+        match delta:
+            case Begun():
+                self.lost, self._counted = self.spent, Usage()
+            case Counted(usage=usage):
+                self._counted = usage
+            case Discarded():
+                self.lost, self._counted = self.spent, Usage()
+            case Switched() | Notice() | Retrying():
+                await self._kit.emit(delta)
+            case _:
+                pass

@@ -1,0 +1,44 @@
+"""Shortening a session by hand, and undoing it."""
+
+from collections.abc import Awaitable, Callable
+
+from detent.app.recorder import to_nobody
+from detent.app.undoing import Uncompacted, report, uncompact
+from detent.app.wire import Engine
+from detent.context.compact.undoing import undoable
+from detent.loop.compacting import compact
+from detent.loop.limits import Tally, first_output
+from detent.types.events import Compacted, Event, Restored
+
+__all__ = ["Hear", "Uncompacted", "compact_now", "uncompact", "uncompact_now"]
+
+Hear = Callable[[Event], Awaitable[None]]
+"""Gets what happens, as it happens."""
+
+
+async def compact_now(
+    engine: Engine, instructions: str = "", hear: Hear = to_nobody
+) -> Compacted | None:
+    """The entry; None when nothing could be made shorter, or a hook did not want it."""
+    kit, heard = engine.kit, list[Compacted]()
+
+    async def listen(event: Event) -> None:
+        if isinstance(event, Compacted):
+            heard.append(event)
+        await hear(event)
+
+    engine.recorder.attach(listen, lambda event: None)
+    await engine.begin()
+    tally = Tally(engine.turns, kit.clock.elapsed(), first_output(kit.limits, kit.model.max_output))
+    await compact(kit, tally, "manual", instructions)
+    return heard[-1] if heard else None
+
+
+async def uncompact_now(engine: Engine, *, last: bool, hear: Hear = to_nobody) -> Uncompacted:
+    before = list(engine.journal.log.entries)
+    undone = undoable(before, last=last)
+    engine.recorder.attach(hear, lambda event: None)
+    if undone:
+        await engine.recorder.emit(Restored(entries=undone))
+    after, model = list(engine.journal.log.entries), engine.kit.model
+    return report(engine.journal.session, undone, before, after, model.name, model.window)

@@ -1,0 +1,31 @@
+"""Which memory files count in a folder, and why."""
+
+from msgspec import Struct
+
+from detent.app.gating import rules_of, workspace_of
+from detent.app.grounds import grounds_of
+from detent.app.memory.remembering import Remembering
+from detent.app.options import Options
+from detent.context.conversation import Conversation
+from detent.context.memory.record import MOST_OF_A_FILE, MOST_OF_ALL, Piece
+from detent.gate.gate import Gatekeeper
+
+__all__ = ["MOST_OF_ALL", "MOST_OF_A_FILE", "Memory", "Piece", "memory_of"]
+
+
+class Memory(Struct, frozen=True):
+    folder: str
+    files: tuple[Piece, ...]
+    """Imports stand behind the file that names them."""
+    notices: tuple[str, ...] = ()
+    """What is wrong with some of them, or with the settings about them."""
+
+
+async def memory_of(options: Options | None = None) -> Memory:
+    """As a session that begins now would have it; no model is asked. Raises BadInput."""
+    grounds = grounds_of(options or Options())
+    rules = rules_of(grounds.options, grounds.settings, grounds.cwd)
+    gate = Gatekeeper(workspace_of(grounds, lambda: ()), rules=rules)
+    notices: list[str] = []
+    pieces = await Remembering(grounds, Conversation(), gate, notices.append).pieces()
+    return Memory(grounds.cwd, pieces, tuple(notices))

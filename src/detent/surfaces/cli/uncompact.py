@@ -1,0 +1,37 @@
+"""`detent uncompact`: brings back what compactions and trims had left out of a session."""
+
+from detent.sdk.compaction import Uncompacted, uncompact
+from detent.surfaces.arguments import Arguments
+from detent.surfaces.headless.wishes import options_from
+from detent.types.codec import encode
+from detent.types.errors import BadInput
+
+
+def run_uncompact(words: tuple[str, ...], arguments: Arguments) -> int:
+    if len(words) > 1:
+        raise BadInput(f"detent uncompact takes one SESSION; not {' '.join(words)!r}")
+    done = uncompact(options_from(arguments), "".join(words), last=arguments.on("--last"))
+    if arguments.on("--json"):
+        print(encode(done).decode())
+        return 0
+    for line in told(done):
+        print(line)
+    return 0
+
+
+def told(done: Uncompacted) -> list[str]:
+    if not done.undone:
+        return [f"Session {done.session}: nothing was left out, so nothing came back."]
+    what = "1 shortening" if len(done.undone) == 1 else f"{len(done.undone)} shortenings"
+    lines = [
+        f"Session {done.session}: {what} undone, {done.came_back} messages came back; "
+        f"it has {done.messages} now, some {done.tokens:,} tokens."
+    ]
+    if done.window and done.fits:
+        lines.append(f"They fit into the window of {done.model} ({done.window:,}).")
+    elif done.window:
+        lines.append(
+            f"That is more than the window of {done.model} ({done.window:,}): it will be "
+            "shortened again with the next prompt, unless you choose a model with a larger one."
+        )
+    return lines

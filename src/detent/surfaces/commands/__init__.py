@@ -1,0 +1,96 @@
+"""Slash commands: what a person may say to the program instead of to the model.
+
+A command is the whole of a prompt. Every other text that begins with a slash, such as a path, is a
+prompt like any other.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from detent.sdk.session import Session
+from detent.types.content import Text
+from detent.types.errors import BadInput
+from detent.types.events import Event
+
+Hear = Callable[[Event], Awaitable[None]]
+
+
+class Command(Struct, frozen=True):
+    name: str
+    about: str
+    takes: str = ""
+    """What may stand behind it, as help shows it."""
+    needs_model: bool = False
+    """Without it, it works with no key and no network."""
+
+
+COMMANDS = (
+    Command("budget", "What the session may spend and has spent", "[WHAT AMOUNT|none]"),
+    Command("compact", "Tell the older conversation in short", "[what to keep]", needs_model=True),
+    Command("context", "What the next request holds, and what that takes"),
+    Command("help", "This list"),
+    Command("memory", "Memory files: what each costs, and why it counts"),
+)
+NAMES = tuple(command.name for command in COMMANDS)
+
+
+class Said(Struct, frozen=True):
+    """A command, and what stood behind it."""
+
+    command: Command
+    rest: str
+
+
+def said(prompt: Sequence[Any]) -> Said | None:
+    """None for what is meant for the model."""
+    if len(prompt) != 1 or not isinstance(prompt[0], Text):
+        return None
+    name, _, rest = prompt[0].text.strip().partition(" ")
+    found = (command for command in COMMANDS if f"/{command.name}" == name)
+    command = next(found, None)
+    return None if command is None else Said(command, rest.strip())
+
+
+async def run(one: Said, session: Session, hear: Hear) -> str:
+    """What it has to say. Each is loaded when it is wanted. Raises BadInput."""
+    command = one.command
+    if one.rest and not command.takes:
+        raise BadInput(f"/{command.name} takes no words; not {one.rest!r}")
+    match command.name:
+        case "budget":
+            from detent.surfaces.commands.budget import budget
+
+            return budget(session, one.rest)
+        case "compact":
+            from detent.surfaces.commands.compact import compact
+
+            return await compact(session, one.rest, hear)
+        case "context":
+            return await asyncio.to_thread(_context, session)
+        case "memory":
+            return await _memory(session)
+        case _:
+            return help_text()
+
+
+def help_text() -> str:
+    named = [(f"/{c.name} {c.takes}".rstrip(), c.about) for c in COMMANDS]
+    width = max(len(name) for name, _ in named)
+    return "\n".join(f"{name:{width}}  {about}" for name, about in named)
+
+
+def _context(session: Session) -> str:
+    from detent.surfaces.commands.context_table import printed
+
+    lines = printed(session.context(), 100, is_whole=False, is_coloured=False)
+    return "\n".join(lines)
+
+
+async def _memory(session: Session) -> str:
+    from detent.sdk.memory import Memory
+    from detent.surfaces.commands.memory_table import listed
+
+    return "\n".join(listed(Memory(session.cwd, await session.memory())))

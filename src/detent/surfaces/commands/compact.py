@@ -1,0 +1,19 @@
+"""`/compact [what to keep]`: the older conversation is told in short, now."""
+
+from detent.sdk.session import Session
+from detent.surfaces.commands import Hear
+from detent.types.events import Prompted
+
+NOTHING = "There is nothing to compact yet."
+IN_VAIN = "Nothing was compacted: it would not have become shorter, or a hook did not want it."
+
+
+async def compact(session: Session, instructions: str, hear: Hear) -> str:
+    if not any(isinstance(entry, Prompted) for entry in session.entries):
+        return NOTHING
+    done = await session.compact(instructions, hear)
+    if done is None:
+        return IN_VAIN
+    by = f"by {done.model}" if done.by == "model" and done.model else "without a model"
+    sizes = f"{done.before_tokens:,} → {done.after_tokens:,} tokens"
+    return f"Compacted: {sizes}, {by}. `detent uncompact` brings everything back."
