@@ -113,14 +113,21 @@ def test_the_version_costs_next_to_nothing(tmp_path: Path) -> None:
 
 def test_the_codec_is_imported_without_what_it_does_not_need() -> None:
     """In a process of its own; what was left out can still be imported by those who need it."""
-    code = (
-        "import sys; from detent.surfaces.cli.main import _import_codec; _import_codec();"
-        "print({'typing_extensions', 'platform'} & set(sys.modules), 'msgspec' in sys.modules);"
-        "import platform, typing_extensions, uuid;"
-        "print(platform.python_version() != '', uuid._LINUX == (platform.system() == 'Linux'))"
-    )
+    code = """if True:
+        import sys
+        from detent.surfaces.cli.main import _import_codec
+        _import_codec()
+        left_out = {"msgspec.inspect", "msgspec._json_schema", "platform", "typing_extensions"}
+        print(left_out & set(sys.modules), "msgspec" in sys.modules)
+        import msgspec
+        print(msgspec.json.schema(int), msgspec.json.schema_components([int])[0])
+        import msgspec.inspect, platform, typing_extensions, uuid
+        print(msgspec.inspect.type_info(int) == msgspec.inspect.IntType())
+        print(platform.python_version() != "", uuid._LINUX == (platform.system() == "Linux"))
+    """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout == "set() True\nTrue True\n"
+    integer = "{'type': 'integer'}"
+    assert ran.stdout == f"set() True\n{integer} ({integer},)\nTrue\nTrue True\n"
 
 
 def test_importing_the_package_loads_no_machinery(tmp_path: Path) -> None:

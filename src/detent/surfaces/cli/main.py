@@ -36,21 +36,39 @@ def main() -> None:
 
 
 def _import_codec() -> None:
-    """msgspec, without what it brings along and no run needs, a tenth of every start:
-    typing_extensions, where that is installed, and the module that tells uuid the system's name.
-    Others may import both later.
+    """msgspec, without what it brings along and hardly a run needs, a tenth of every start: what
+    describes types and makes schemas of them (loaded when it is called), typing_extensions, where
+    that is installed, and the module that tells uuid the system's name. Others may import them all.
     """
-    stands_in = type(sys)("platform")
-    stands_in.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
-    left_out = {"typing_extensions": None, "platform": stands_in}
+    platform, schemas = type(sys)("platform"), type(sys)("msgspec._json_schema")
+    platform.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
+    for name in ("schema", "schema_components"):
+        setattr(schemas, name, _schema_maker(name))
+    left_out = {
+        "typing_extensions": None,
+        "platform": platform,
+        "msgspec._json_schema": schemas,
+        "msgspec.inspect": type(sys)("msgspec.inspect"),
+    }
     if not hasattr(os, "uname"):
         del left_out["platform"]
     added = {name: module for name, module in left_out.items() if name not in sys.modules}
     sys.modules.update(added)  # type: ignore[arg-type]
-    import msgspec  # noqa: F401
+    import msgspec
 
     for name in added:
         del sys.modules[name]
+    if "msgspec.inspect" in added:
+        del msgspec.inspect
+
+
+def _schema_maker(name: str) -> object:
+    def make(*types: object, **wishes: object) -> object:
+        from msgspec import _json_schema
+
+        return getattr(_json_schema, name)(*types, **wishes)
+
+    return make
 
 
 def _leave_at_once_on_signals() -> None:
