@@ -11,7 +11,11 @@ import msgspec
 from detent.app.desk import DeskMaker
 from detent.app.inbox import Queue
 from detent.app.recorder import Recorder
+from detent.context.compact.boundary import boundary_of
+from detent.context.compact.contract import restored
+from detent.context.compact.local import summary_of
 from detent.context.conversation import Conversation
+from detent.context.shaping import KEEP
 from detent.gate.gate import Gatekeeper
 from detent.gate.hooks import HookSet
 from detent.gate.terms import RuleSet, Workspace
@@ -24,7 +28,7 @@ from detent.testing.memory_host import MemoryHost
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Result, Text, UserBlock
 from detent.types.effects import Effect, Reads, Writes
-from detent.types.events import CallEnded, CallStarted, Entry, Event, Replied, TurnEnded
+from detent.types.events import CallEnded, CallStarted, Compacted, Entry, Event, Replied, TurnEnded
 from detent.types.messages import Assistant, Message, ToolSpec, User
 from detent.types.outcomes import Outcome, done
 
@@ -239,3 +243,23 @@ def check_calls(entries: Sequence[Entry]) -> None:
         if isinstance(block, Call)
     }
     assert set(ended) <= kept
+
+
+def compact_locally(
+    entries: Sequence[Entry], *, keep: int = KEEP, before_tokens: int, reactive: bool = False
+) -> Compacted | None:
+    """A compaction as the loop makes it without a model; None when nothing is old enough."""
+    boundary = boundary_of(entries, keep)
+    if boundary is None:
+        return None
+    whole = restored(summary_of(boundary, entries), entries, boundary.kept)
+    return Compacted(
+        summary=whole.text,
+        keeps_from=boundary.keeps_from,
+        keeps=boundary.keeps,
+        before_tokens=before_tokens,
+        trigger="reactive" if reactive else "auto",
+        depth=boundary.depth,
+        lineage=boundary.lineage,
+        restored=whole.added,
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,11 @@ KINDS = [
 
 def again(runner: Runner, ran: Ran, *args: str, **more: Any) -> Ran:
     return runner.prompt("go on", "--resume", ran.result["session_id"], *args, **more)
+
+
+def tokens_of(ran: Ran) -> int:
+    """Of the turn."""
+    return sum(ran.result["usage"].values())
 
 
 def budget_of(ran: Ran) -> dict[str, Any]:
@@ -142,7 +149,35 @@ def test_people_are_told_what_was_short_and_how_to_go_on(runner: Runner) -> None
     assert ran.code == 4
     session = runner.logs[0].stem
     assert "Budget spent: 240 of 200 tokens." in ran.stderr
-    assert f'go on with more: detent -p --resume {session} --max-tokens 400 "go on"' in ran.stderr
+    assert f'go on with more: detent -p --resume {session} --max-tokens 440 "go on"' in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--max-tokens", "10"),
+        ("--max-budget-usd", "0.0000001"),
+        ("--max-session-turns", "1"),
+        ("--max-model-calls", "1"),
+        ("--max-tool-calls", "1"),
+        ("--max-turns", "1"),
+        ("--max-tokens", "900", "--strict-budget"),
+    ],
+    ids="".join,
+)
+def test_the_way_on_that_is_told_leads_on(runner: Runner, flags: tuple[str, ...]) -> None:
+    """However far the limit was passed, or however much a strict one would have to hold."""
+    runner.serve(LOOK, "done", "done", after="repeat_last")
+    if flags[0] == "--max-session-turns":
+        session = runner.prompt("x", *flags).result["session_id"]
+        ran = runner.prompt("y", "--resume", session, *flags)
+    else:
+        ran = runner.prompt("x", *flags)
+    assert ran.code == 4, ran
+    sent = len(runner.requests)
+    on = runner.run(*shlex.split(budget_of(ran)["go_on"])[1:])
+    assert on.code == 0 and on.stdout == "done\n", on
+    assert len(runner.requests) == sent + (2 if "--strict-budget" in flags else 1)
 
 
 def test_only_money_is_called_so(runner: Runner) -> None:
@@ -247,6 +282,46 @@ def test_a_run_that_was_killed_still_counts(runner: Runner, pipe: Pipe) -> None:
     assert (used["tokens"], used["model_calls"], used["session_turns"]) == (200, 1, 1)
 
 
+def test_a_run_that_was_killed_has_lost_no_attempt(runner: Runner, pipe: Pipe) -> None:
+    failed = reply("lost", fault=fault(cut_after=2), input=1_000)
+    waits = reply(call("Bash", command=f"echo x > {pipe.path}; sleep 60"), input=150, output=50)
+    runner.serve(failed, waits, reply("ok", input=100, output=5))
+    flags = ("--dangerously-skip-permissions", "--settings", '{"retryDelays": [0]}')
+    live = runner.start("-p", "x", *flags)
+    pipe.line()
+    live.process.kill()
+    live.finish()
+    session = runner.logs[0].stem
+    (lost,) = [entry for entry in runner.entries(session) if entry["type"] == "lost"]
+    ran = runner.prompt("go on", "--resume", session)
+    usage = lost["usage"]
+    assert usage["input"] == 1_000
+    used = budget_of(ran)["used"]
+    assert used["tokens"] == 1_000 + usage["output"] + 200 + 105
+    assert used["model_calls"] == 3
+
+
+@ALL_WIRES
+def test_the_account_and_the_log_agree(runner: Runner) -> None:
+    """Whatever befell the answers, and whether the wire tells of their cost at their end or not."""
+    runner.serve(
+        reply("half of it", fault=fault(cut_after=2), input=1_000, output=9),
+        reply("cut", stop="max_tokens", input=700, output=50),
+        reply("then", call("Bash", command="true"), fault=fault(cut_after=3), input=300, output=7),
+        LOOK,
+        reply("done", input=90, output=3),
+        reply("more", input=40, output=2),
+    )
+    ran = runner.prompt("x", "--settings", '{"retryDelays": [0]}')
+    used, parts = budget_of(ran)["used"], budget_of(ran)["by"].values()
+    assert ran.code == 0 and len(runner.requests) == 5
+    assert sum(part["tokens"] for part in parts) == used["tokens"] == tokens_of(ran)
+    assert sum(part["model_calls"] for part in parts) == used["model_calls"]
+    later = again(runner, ran)
+    assert budget_of(later)["used"]["tokens"] == used["tokens"] + tokens_of(later)
+    assert budget_of(later)["used"]["model_calls"] == used["model_calls"] + 1
+
+
 def test_attempts_that_failed_are_remembered(runner: Runner) -> None:
     lost = reply("lost", fault=fault(cut_after=2), input=1_000)
     runner.serve(lost, reply("ok", input=100, output=5), "two")
@@ -273,6 +348,9 @@ def test_an_unknown_price_is_told_as_unknown(runner: Runner) -> None:
     ran = runner.prompt("x", "--model", "mystery-1")
     assert ran.result["cost_unknown"] is True
     assert budget_of(ran)["by"]["main"]["usd"] is None
+    assert budget_of(ran)["used"]["usd"] is None
+    told = runner.run("-p", "/budget", "--resume", ran.result["session_id"]).stdout
+    assert re.search(r"^dollars +unknown +none", told, re.MULTILINE), told
     assert budget_of(ran)["tokens_of_unknown_price"] == 105
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from detent.testing import call, reply
+from detent.testing import call, fault, reply
 
 from .conftest import ALL_WIRES, DETENT, PATIENCE, Ran, Runner
 
@@ -248,6 +248,30 @@ def test_the_last_word_of_a_budget_had_no_tools(runner: Runner) -> None:
         found = ledger(runner.run("context", session, "--at", str(step), "--json", env=OFFLINE))
         assert found["bytes"] == len(request.body)
     assert "tools" not in [row["name"] for row in found["rows"]]
+
+
+def test_a_request_that_was_kept_short_by_its_budget_adds_up(runner: Runner) -> None:
+    read = call("Read", {"file_path": "none"})
+    runner.serve(reply(read, input=9_000, output=50), reply("so", input=9_100, output=5))
+    flags = ("--max-tokens", "30000", "--strict-budget")
+    session = runner.prompt("hi", *flags).result["session_id"]
+    limits = [request.json["max_tokens"] for request in runner.requests]
+    assert len(limits) == 2 and max(limits) < 20_000
+    for step, request in enumerate(runner.requests, 1):
+        ran = runner.run("context", session, "--at", str(step), "--json", env=OFFLINE)
+        assert ledger(ran)["bytes"] == len(request.body)
+
+
+def test_a_request_after_the_provider_found_it_too_long_adds_up(runner: Runner) -> None:
+    (runner.work / "a").write_text("alpha beta\n" * 800)
+    read = reply(call("Read", {"file_path": str(runner.work / "a")}))
+    told = "prompt is too long: 210000 tokens > 20000 maximum"
+    body = {"type": "error", "error": {"type": "invalid_request_error", "message": told}}
+    runner.serve(*[read] * 5, fault(400, body=body), "done")
+    settings = ("--settings", '{"compaction": {"summariser": "local"}}')
+    session = runner.prompt("hi", *settings).result["session_id"]
+    ran = runner.run("context", session, "--at", "6", "--json", *settings, env=OFFLINE)
+    assert ledger(ran)["bytes"] == len(runner.requests[-1].body)
 
 
 def test_thinking_that_goes_back_is_weighed(runner: Runner) -> None:

@@ -440,7 +440,11 @@ def test_the_same_change_is_told_once(runner: Runner) -> None:
     assert "2 of 2 past calls" in ran.stdout
 
 
-@pytest.mark.parametrize("name", ["permissions", "trust", "doctor", "sessions", "models", "demo"])
+@pytest.mark.parametrize(
+    "name",
+    ["context", "demo", "doctor", "memory", "models", "permissions", "sessions", "trust",
+     "uncompact"],
+)  # fmt: skip
 def test_help_of_a_subcommand(runner: Runner, name: str) -> None:
     ran = runner.run(name, "--help")
     assert (ran.code, ran.stderr) == (0, "")

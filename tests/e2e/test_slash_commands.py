@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 
 import pytest
 
-from detent.testing import reply
+from detent.testing import call, reply
 
 from .conftest import Frame, Runner
 
@@ -102,6 +104,26 @@ def test_they_can_be_switched_off(runner: Runner) -> None:
     assert ran.result["result"] == "answered"
 
 
+@pytest.mark.parametrize("way", ["-p", "host"])
+def test_those_that_are_switched_off_are_not_offered(runner: Runner, way: str) -> None:
+    runner.serve("answered", "answered")
+    for flags, offered in (((), True), (("--disable-slash-commands",), False)):
+        if way == "-p":
+            init = runner.frames("x", *flags).of("system")[0]
+        else:
+            live = runner.converse(*flags)
+            live.say("x")
+            init = live.next("system", "init")
+            live.finish()
+        assert ("compact" in init["slash_commands"]) is offered
+
+
+def test_what_stands_on_the_next_line_belongs_to_the_command(runner: Runner) -> None:
+    runner.serve("never")
+    assert "limit" in runner.run("-p", "/budget\ntokens 5").stdout
+    assert not runner.requests
+
+
 def test_words_that_a_command_does_not_take(runner: Runner) -> None:
     ran = runner.run("-p", "/memory please", env=NO_KEY)
     assert ran.code == 2
@@ -165,6 +187,37 @@ def test_what_asking_for_the_summary_cost_is_in_the_result(runner: Runner) -> No
     assert result["usage"]["input_tokens"] == 11_000
     assert result["total_cost_usd"] > 0
     assert result["num_turns"] == 0
+
+
+@pytest.mark.parametrize("way", ["-p", "host"])
+def test_a_compaction_can_be_interrupted(runner: Runner, way: str) -> None:
+    """What it has cost until then is told, and kept with the session."""
+    held = threading.Event()
+    (runner.work / "a").write_text("alpha beta\n" * 900)
+    read = reply(call("Read", file_path="a"), input=3_000)
+    runner.serve(*[read] * 6, reply("done", input=20_000), reply("{}", input=900, hold=held))
+    try:
+        if way == "-p":
+            session = runner.prompt("look").result["session_id"]
+            live = runner.start("-p", "/compact", "--resume", session, "--output-format", "json")
+            runner.server.wait_for(8)
+            live.process.send_signal(signal.SIGINT)
+        else:
+            live = runner.converse()
+            live.say("look")
+            live.next("result")
+            live.say("/compact")
+            runner.server.wait_for(8)
+            live.control("interrupt")
+        result = live.next("result")
+        assert (result["reason"], result["is_error"]) == ("user_cancelled", True)
+        assert live.finish().code == (130 if way == "-p" else 0)
+        entries = runner.entries(result["session_id"])
+        lost = sum(entry["usage"]["input"] for entry in entries if entry["type"] == "lost")
+        assert result["usage"]["input_tokens"] == lost  # none, if it had not heard of it yet
+        assert "compacted" not in [entry["type"] for entry in entries]
+    finally:
+        held.set()
 
 
 def test_a_new_session_has_nothing_to_compact(runner: Runner) -> None:

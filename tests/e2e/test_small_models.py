@@ -43,6 +43,18 @@ def test_a_small_model_acts_and_answers(runner: Runner) -> None:
     assert "make made.txt" in json.dumps(runner.requests[1].json["messages"][-1])
 
 
+def test_memory_is_told_in_short_and_apart_from_the_task(runner: Runner) -> None:
+    (runner.work / "CLAUDE.md").write_text("Use tabs.\n" + "And more of that. " * 1_000)
+    runner.serve(act(tool="run", command="true"), act(tool="answer", text="Made."))
+    small = ("--model", "ollama/qwen2.5-coder:1.5b", SKIP)
+    ran = runner.frames("make it", *small, env=at_ollama(runner))
+    assert ran.code == 0, ran
+    first, last = (one["content"] for one in runner.requests[1].json["messages"][1::2])
+    assert first.startswith("Notes:\nUse tabs.") and first.endswith("Task: make it")
+    assert len(first) < 1_200
+    assert "Task: make it" in last and "tabs" not in last
+
+
 def test_a_large_one_of_the_same_server_gets_the_whole(runner: Runner) -> None:
     runner.serve(reply(call("Bash", command="true")), "done")
     ran = runner.frames("x", "--model", "ollama/qwen3-coder:30b", SKIP, env=at_ollama(runner))

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from detent.context.compact.boundary import boundary_of, current_request
-from detent.context.compact.local import compact_locally
 from detent.context.compact.undoing import undoable
 from detent.context.project import effective, project
 from detent.types.content import Call, Text
@@ -26,7 +25,7 @@ from detent.types.events import (
 from detent.types.outcomes import done
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
-from kitbench import check_valid
+from kitbench import check_valid, compact_locally
 
 
 @st.composite

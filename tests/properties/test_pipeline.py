@@ -366,3 +366,19 @@ def _breaks(entry: Entry) -> bool:
     if isinstance(entry, Trimmed) and entry.stage == "result_budget":
         return False
     return isinstance(entry, CHANGES)
+
+
+@given(logs, orders, st.integers(0, 9_000), st.sampled_from([0, 5_000]))
+@settings(max_examples=150, deadline=None)
+def test_a_log_that_is_read_at_once_counts_as_one_that_grew(
+    log: list[Entry], order: list[Stage], need: int, base: int
+) -> None:
+    entries = run_stages(log, order, need)
+    loaded, grown = Conversation(entries), Conversation()
+    for entry in entries:
+        grown.add(entry)
+        grown.tokens()
+    loaded.base = grown.base = base
+    assert (loaded.tokens(), loaded.scale) == (grown.tokens(), grown.scale)
+    assert loaded.messages() == grown.messages()
+    assert loaded.told == grown.told

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from detent.context.compact.local import compact_locally
 from detent.context.conversation import Conversation
 from detent.context.media import is_media, suspects
 from detent.context.project import effective, project
@@ -41,7 +40,7 @@ from detent.types.messages import User
 from detent.types.outcomes import Cut, Done, Failed, Refused, content_of
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
-from kitbench import check_valid
+from kitbench import check_valid, compact_locally
 
 # Few ids and few texts, so that they collide often.
 ids = st.sampled_from(["", "a", "b", "a_2", "call", "call_2"])

@@ -10,8 +10,8 @@ from detent.app.models import unpriced
 from detent.app.options import Options
 from detent.app.settings.budget import BudgetWishes
 from detent.app.settings.record import Settings
-from detent.context.account import Account
-from detent.context.books import Books, Price
+from detent.context.account import Account, Price
+from detent.context.books import Books
 from detent.types.budget import WORDS, Budget
 from detent.types.errors import BadInput
 from detent.types.events import Budgeted, Entry
@@ -29,6 +29,11 @@ def account_of(
     usual = settings.spending or BudgetWishes()
     kept = books.budget if was_kept(entries) else usual.budget
     budget = over(wished(options, environ), kept)
+    if budget.strict and (options.server_tools or settings.web_search.get("provider") == "native"):
+        raise BadInput(
+            "a strict budget cannot be kept with tools that the provider runs: what they read "
+            "counts, and is not known beforehand"
+        )
     parent = options.account
     if parent is None:
         return Account(budget, spent=books.total, distribution=usual.distribution)

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from detent.context.prompt import section
 from detent.loop.spending import Purse
-from detent.ports import Clock, Emit, Model, Proposal
+from detent.ports import Clock, Model, Proposal
 from detent.types.codec import arguments_object, encode
 from detent.types.content import Text, UserBlock, plain_text
 from detent.types.errors import BadInput, ModelFailure, NoModel
@@ -43,13 +43,11 @@ class ModelClassifier:
         open_model: Callable[[], Model],
         purse: Purse,
         entries: Callable[[], Sequence[Entry]],
-        emit: Emit,
         clock: Clock,
         guidance: Sequence[str] = (),
     ) -> None:
         self._open, self._purse = open_model, purse
-        self._entries, self._emit = entries, emit
-        self._clock = clock
+        self._entries, self._clock = entries, clock
         self._guidance = guidance
         self._model: Model | None = None
 
@@ -67,11 +65,11 @@ class ModelClassifier:
             why = str(error) or f"no answer in {SECONDS:g} s"
             return Ask("classifier", f"{reason} The classifier could not be asked: {why}.")
         decision, why = _read(reply)
-        await self._emit(
+        await self._purse.emit(
             Classified(
                 call_id=proposal.call.id,
                 name=proposal.tool,
-                model=name,
+                model=reply.model,
                 decision=decision,
                 reason=why,
                 usage=reply.usage,

@@ -133,9 +133,8 @@ def _classifier(
     own = replace(options, model=settings.auto_model, fallback_models=(), thinking_budget=0)
     return ModelClassifier(
         lambda: grounds.model(replace(own, max_budget_usd=account.budget.dollars)),
-        Purse(account, prices(settings)),
+        Purse(account, prices(settings), recorder.emit, "classifier"),
         lambda: journal.log.entries,
-        recorder.emit,
         grounds.clock,
         settings.auto_guidance,
     )

@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from signal import SIGKILL
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from time import monotonic
 
@@ -109,7 +110,7 @@ class Running:
         self._said = bytearray()
         try:
             self._process: Popen[bytes] | None = Popen(
-                command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=environ, close_fds=False
+                command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=environ, process_group=0
             )
         except OSError:
             self._process = None
@@ -139,7 +140,9 @@ class Running:
         process, self._process = self._process, None
         if process is None:
             return
-        process.kill()
+        if process.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):  # macOS: all of it ends just now
+                os.killpg(process.pid, SIGKILL)  # `git` may be a script that runs the real one
         if process.stdout is not None:
             process.stdout.close()
         with suppress(TimeoutExpired):  # what not even the kernel can end is left to it

@@ -29,7 +29,7 @@ SLOW = f"not known, git took longer than {PATIENCE:g} s"
 UNREADABLE = "not known, git cannot read the repository"
 
 STATUS = ("status", "--porcelain=v1", "-z", "--branch", "--untracked-files=normal",
-          "--ignore-submodules=dirty", "--no-renames")  # fmt: skip
+          "--ignore-submodules=dirty", "--no-renames", "--no-ahead-behind")  # fmt: skip
 """Git looks into submodules with their own configuration: only which commit they are at."""
 LOG = ("log", f"-{MOST_COMMITS}", "-z", "--format=%h %s", "--encoding=UTF-8", "--no-decorate",
        "--no-notes", "--no-show-signature", "--no-color")  # fmt: skip
@@ -62,8 +62,8 @@ class Git:
         self._environ = environ
         self._remembered: dict[tuple[object, ...], Standing] = {}
         """The one that was used last is the last."""
-        self._slow: dict[str, float] = {}
-        """When it took too long."""
+        self._slow: dict[tuple[str, str], float] = {}
+        """When which question about a folder took too long."""
         self._ahead: Ahead | None = None
 
     def begin(self, root: str) -> None:
@@ -103,13 +103,13 @@ class Git:
     async def _status(
         self, git: GitCommand, folder: str, until: float, ahead: Ahead | None
     ) -> Asked:
-        if monotonic() - self._slow.get(folder, -REST) < REST:
+        if self._rests("status", folder):
             return Asked(is_late=True)
         status = await (
             ahead.status.answer(until) if ahead else git.ask_unfiltered(*STATUS, until=until)
         )
         if status.is_late:
-            self._slow[folder] = monotonic()
+            self._slow["status", folder] = monotonic()
         return status
 
     async def _standing(
@@ -118,13 +118,21 @@ class Git:
         key = (folder, *stamps(git.folder))
         standing = self._remembered.pop(key, None)
         if standing is None:
+            default = default_branch(_shared(git.folder))
+            if self._rests("log", folder):
+                return Standing((), default)
             log = await (ahead.log if ahead else git.start(*LOG)).answer(until)
-            commits = tuple(filter(None, log.text.split("\0")))
-            standing = Standing(commits, default_branch(_shared(git.folder)))
+            standing = Standing(tuple(filter(None, log.text.split("\0"))), default)
+            if log.is_late:
+                self._slow["log", folder] = monotonic()
+                return standing
         self._remembered[key] = standing
         while len(self._remembered) > MOST_REMEMBERED:
             self._remembered.pop(next(iter(self._remembered)))
         return standing
+
+    def _rests(self, what: str, folder: str) -> bool:
+        return monotonic() - self._slow.get((what, folder), -REST) < REST
 
 
 def stamps(git_folder: str) -> tuple[object, ...]:

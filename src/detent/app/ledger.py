@@ -16,7 +16,6 @@ from detent.loop.kit import Kit
 from detent.loop.limits import Tally, first_output
 from detent.loop.stages import no_trace
 from detent.loop.step import request_of
-from detent.types.codec import arguments_object
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Reminded, Replied
 from detent.types.ledger import ContextLedger, LedgerBlock
@@ -86,9 +85,11 @@ def _sent(kit: Kit, entries: Sequence[Entry], reply: Replied | None) -> Sent:
     before = sent_before(entries, reply) if reply is not None else list(entries)
     past = Conversation(before, kit.conversation.family)
     past.base = kit.conversation.base
-    tally = Tally(0, 0.0, _limit(kit, entries, reply))
+    tally = Tally(0, 0.0, first_output(kit.limits, kit.model.max_output))
     then = replace(kit, conversation=past, trace=no_trace)
     request = request_of(then, tally, is_last=_is_last_word(before))
+    if reply is not None and reply.max_output:
+        request = replace(request, max_output=reply.max_output)
     if later := set(_found(entries)) - set(_found(before)):  # found by the model since
         tools = [spec for spec in request.tools if spec.name not in later]
         request = replace(request, tools=tools)
@@ -116,31 +117,6 @@ def _is_last_word(entries: Sequence[Entry]) -> bool:
         if isinstance(entry, Reminded) and entry.source == "budget":
             return True
     return False
-
-
-def _limit(kit: Kit, entries: Sequence[Entry], reply: Replied | None) -> int:
-    """What the answer might have: twice as much after each that was cut. One that was asked for
-    again has no entry, but its number is missing."""
-    limit = first_output(kit.limits, kit.model.max_output)
-    if reply is None:
-        return limit
-    number = 0
-    for entry in entries:
-        if not isinstance(entry, Replied) or entry.turn != reply.turn:
-            continue
-        for _ in range(entry.step - number - 1):
-            limit = min(limit * 2, kit.model.max_output or limit)
-        if entry.seq == reply.seq:
-            break
-        number = entry.step
-        if entry.stop == "max_tokens" and _has_cut_call(entry):
-            limit = min(limit * 2, kit.model.max_output or limit)
-    return limit
-
-
-def _has_cut_call(reply: Replied) -> bool:
-    arguments = getattr(reply.content[-1], "arguments", None) if reply.content else None
-    return arguments is not None and arguments_object(arguments) is None
 
 
 def _weights(kit: Kit, request: Request, model: str) -> Weights:

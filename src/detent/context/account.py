@@ -7,7 +7,11 @@ strict asks only that something is left: it is passed by the requests in flight 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from detent.types.budget import WORDS, Budget, Shortage, Spent, What
+from detent.types.messages import Message
+from detent.types.usage import Usage
 
 Distribution = Literal["shared", "equal"] | float
 """What a child may take of what is left: all of it, as much as each of its siblings, or a part."""
@@ -18,6 +22,28 @@ WHOLE: frozenset[What] = frozenset(WORDS) - {"dollars", "seconds"}
 ROUNDING = 1e-9
 NOTHING = Spent()
 UNLIMITED = Budget()
+
+
+Price = Callable[[str, Usage], float | None]
+"""What an answer of a model costs; None when nobody knows."""
+
+
+def paid(price: Price, model: str, usage: Usage) -> Spent:
+    """For one request."""
+    dollars = price(model, usage)
+    unpriced = usage.total if dollars is None else 0
+    return Spent(usage=usage, dollars=dollars or 0.0, unpriced=unpriced, requests=1)
+
+
+class Measured(Struct, frozen=True):
+    """A request that was answered, and what the provider counted for both."""
+
+    model: str
+    messages: int
+    newest: Message
+    frame: int
+    """Bytes of the prompt and the tools."""
+    tokens: int
 
 
 class Reservation:
@@ -46,7 +72,7 @@ class Account:
         self.held = NOTHING
         """What runs at the moment may take so much."""
         self._running = 0
-        self.measured: Any = None
+        self.measured: Measured | None = None
         """The last request that was answered: the next one is longer by what is new in it."""
         self._watchers: list[Callable[[], None]] = []
         self.budget = budget
@@ -66,11 +92,11 @@ class Account:
 
     @property
     def is_strict(self) -> bool:
-        return any(account._budget.strict for account in self._line())
+        return any(account._budget.strict for account in self.line())
 
     @property
     def limits_time(self) -> bool:
-        return any(account._budget.seconds for account in self._line())
+        return any(account._budget.seconds for account in self.line())
 
     @property
     def own(self) -> Spent:
@@ -96,18 +122,21 @@ class Account:
     def left(self) -> dict[What, float]:
         """Of what is limited here or above: what nobody has spent or may be spending."""
         found: dict[What, float] = {}
-        for account in self._line():
+        for account in self.line():
             for what, most in account._limits:
                 rest = max(0, most - account.spent.of(what) - account.held.of(what))
                 found[what] = min(rest, found.get(what, rest))
         return found
 
     def short(self, want: Spent, *, beyond: bool = False) -> Shortage | None:
-        """What is lacking. `beyond` is for the one last word, where nobody is strict about it."""
-        for account in self._line():
+        """What is lacking. `beyond` is for the one last word, where nobody is strict about it; it
+        calls no tool in any case."""
+        for account in self.line():
             if beyond and not account._budget.strict:
                 continue
             for what, most in account._limits:
+                if beyond and what == "calls":
+                    continue
                 if (found := account._short(what, most, want)) is not None:
                     return found
         return None
@@ -116,7 +145,7 @@ class Account:
         shortage = self.short(worst, beyond=beyond)
         if shortage is not None:
             return shortage
-        for account in self._line():
+        for account in self.line():
             account.held += worst
             account._running += 1
         return Reservation(self, worst)
@@ -126,14 +155,14 @@ class Account:
         if not reservation.is_open:
             return
         reservation.is_open = False
-        for account in self._line():
+        for account in self.line():
             account._running -= 1
             rest = account.held - reservation.worst
             account.held = rest if account._running else NOTHING  # fractions leave dust behind
         self.spend(actual)
 
     def spend(self, actual: Spent) -> None:
-        for account in self._line():
+        for account in self.line():
             account.spent += actual
             if account is not self:
                 account.delegated += actual
@@ -153,7 +182,7 @@ class Account:
 
     def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
         """`heard` is called when a budget changes, here or above; gives what ends that."""
-        line = tuple(self._line())
+        line = tuple(self.line())
         for account in line:
             account._watchers.append(heard)
 
@@ -163,7 +192,7 @@ class Account:
 
         return end
 
-    def _line(self) -> "Iterator[Account]":
+    def line(self) -> "Iterator[Account]":
         """This one, its parent, and so on."""
         account: Account | None = self
         while account is not None:

@@ -1,7 +1,8 @@
 """What a session has spent, and on what: folded from its log. What was rewound was paid for too."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from detent.context.account import Price, paid
 from detent.types.budget import Budget, Spent
 from detent.types.events import (
     Budgeted,
@@ -9,13 +10,15 @@ from detent.types.events import (
     Classified,
     Compacted,
     Entry,
+    Lost,
     Prompted,
     Replied,
     TurnEnded,
 )
 from detent.types.usage import Usage
 
-Price = Callable[[str, Usage], float | None]
+PARTIAL = ("broken_off", "cancelled")
+"""Stops of answers that were kept as far as they came: nobody may have charged for them."""
 CATEGORIES = ("main", "compaction", "classifier", "subagents", "hooks", "failed")
 
 
@@ -28,7 +31,7 @@ class Books:
         self.by: dict[str, Spent] = {}
         """By what it was for, without the answers of the running turn and without calls."""
         self._price = price
-        self._answers: list[Replied] = []
+        self._answers: list[Replied | Lost] = []
         """Of the running turn."""
         self._begun = 0.0
         self._calls = 0
@@ -54,12 +57,14 @@ class Books:
 
     def _take(self, entry: Entry) -> None:
         match entry:
-            case Replied():
+            case Replied() | Lost(what="cut"):
                 self._answers.append(entry)
             case CallStarted():
                 self._calls += 1
             case Classified():
                 self._book_beside("classifier", entry.model, entry.usage)
+            case Lost():
+                self._book_beside(entry.what, entry.model, entry.usage)
             case Compacted() if entry.usage != Usage():
                 self._book_beside("compaction", entry.model, entry.usage)
             case Prompted(steered=False):
@@ -77,8 +82,8 @@ class Books:
 
         What has been said of the classifier and of summaries is in `lost` as well.
         """
-        main = sum((self._paid(step.model, step.usage) for step in ended.steps), Spent())
-        failed, attempts = Spent(), ended.requests - len(ended.steps) - self._calls_beside
+        main = sum((self._paid(s.model, s.usage, s.stop) for s in ended.steps), Spent())
+        failed, attempts = Spent(), ended.requests - main.requests - self._calls_beside
         for model, usage in ended.lost.items():
             known = self._beside.get(model, Usage())
             rest = Spent(usage=usage) - Spent(usage=known)
@@ -105,15 +110,17 @@ class Books:
         self._beside[model] = self._beside.get(model, Usage()) + usage
         self._calls_beside += 1
 
-    def _paid(self, model: str, usage: Usage) -> Spent:
-        dollars = self._price(model, usage)
-        unpriced = usage.total if dollars is None else 0
-        return Spent(usage=usage, dollars=dollars or 0.0, unpriced=unpriced, requests=1)
+    def _paid(self, model: str, usage: Usage, stop: str = "") -> Spent:
+        if stop in PARTIAL and usage == Usage():
+            return Spent()
+        return paid(self._price, model, usage)
 
     def _so_far(self) -> Spent:
         """Of the running turn, or of one that never ended: then only answers tell the time."""
         if not self._answers:
             return Spent()
-        paid = sum((self._paid(answer.model, answer.usage) for answer in self._answers), Spent())
+        cost = Spent()
+        for answer in self._answers:
+            cost += self._paid(answer.model, answer.usage, getattr(answer, "stop", ""))
         seconds = self._answers[-1].at - self._begun if self._begun else 0.0
-        return paid + Spent(turns=1, seconds=max(0.0, seconds))
+        return cost + Spent(turns=1, seconds=max(0.0, seconds))

@@ -66,3 +66,9 @@ def one_line(text: str, most: int) -> str:
         text = "".join(one if one.isprintable() else "?" for one in text)
     text = text.replace("</", "< /")
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def in_one_line(text: str, most: int) -> str:
+    """Words of our own log, told in short."""
+    flat = " ".join(text[: 8 * most].split())  # what is cut anyway need not be looked at
+    return flat if len(flat) <= most else f"{flat[: most - 1]}…"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from detent.context.project import Projection, effective
-from detent.context.tokens import Family, estimate
+from detent.context.tokens import Column, Family, Gauge, Sizes
 from detent.types.content import Call
 from detent.types.events import (
     CallEnded,
@@ -26,14 +26,17 @@ if TYPE_CHECKING:
     from detent.context.cache_watch import LastRequest
 
 LEAST_SCALE, MOST_SCALE = 0.5, 2.0
+MOST_REPORTED = 100_000_000
+"""No window is larger: whoever reports more has counted something else."""
+BOUNDING = "result_budget"
+"""The stage that shortens what no request has held yet: nothing older changes."""
 
 
 class Conversation:
     def __init__(self, entries: Sequence[Entry] = (), family: Family = "claude") -> None:
         self.family: Family = family
         """Whose tokens are estimated."""
-        self._sizes: dict[int, tuple[Entry, int]] = {}
-        """Of entries as they read now, estimated."""
+        self.sizes = Sizes(family)
         self._entries: list[Entry] = []
         self._projection = Projection()
         self.base = 0
@@ -55,34 +58,31 @@ class Conversation:
         self.new_since = 0
         """Those of them that were read for the first time."""
         self._read_last = 0
-        self._measured = 0
-        """Context size as the provider last reported it; 0 when older messages changed since."""
-        self._estimated = 0
-        """What came since, estimated."""
-        self._total = 0
-        """Everything that can be read, estimated."""
-        self._gauge = (0, 0)
-        """A size as it was reported last, and how it had been estimated without the base."""
-        for entry in entries:
+        self._column = Column(self.sizes)
+        """Everything that can be read."""
+        self._gauge = Gauge(0, 0, 0, lambda: 0)
+        self._is_measured = False
+        """No older message has changed since the gauge was read."""
+        settled = _settled(entries)
+        if settled:
+            self._load(entries[:settled])
+        for entry in entries[settled:]:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
         self._entries.append(entry)
         self._follow(entry)
-        if isinstance(entry, Trimmed) and self._amended(entry):
-            return
-        if isinstance(entry, Compacted | Restored | Rewound | Trimmed | Withheld):
+        if changes_what_was_read(entry):
             self._rebuild()
             return
+        if isinstance(entry, Trimmed):
+            if not self._amended(entry):
+                self._rebuild()
+            return
         self._take(entry)
-        size = self._size(entry)
-        self._total += size
-        if isinstance(entry, Replied) and entry.usage.context:
-            early = self._ran_early(entry)
-            self._measured, self._estimated = entry.usage.context, early
-            self._gauge = entry.usage.context, self._total - early
-        else:
-            self._estimated += size
+        self._column.append(entry)
+        if reported := _reported(entry):
+            self._measure(reported, self._ran_early(len(self._entries) - 1))
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -104,25 +104,50 @@ class Conversation:
 
     def tokens(self) -> int:
         """What the next request takes of the window, as far as it is known."""
-        if self._measured:
-            return self._measured + round(self._estimated * self.scale)
-        return round((self.base + self._total) * self.scale)
+        everything = self._column.until(len(self._column))
+        if not self._is_measured:
+            return round((self.base + everything) * self.scale)
+        gauge = self._gauge
+        since = everything - self._column.until(gauge.place) + gauge.early
+        return gauge.reported + round(since * self.scale)
 
     @property
     def scale(self) -> float:
         """Tokens as the provider counts them for each that we estimate. Bounded: a server may
         report anything."""
-        reported, estimated = self._gauge
-        if not reported or not self.base + estimated:
+        gauge = self._gauge
+        if not gauge.reported or not self.base + gauge.estimated:
             return 1.0
-        return min(max(reported / (self.base + estimated), LEAST_SCALE), MOST_SCALE)
+        return min(max(gauge.reported / (self.base + gauge.estimated), LEAST_SCALE), MOST_SCALE)
 
     def learn(self, window: int, tokens: int) -> None:
         """What the provider says of the model's window and of the prompt, when it refuses one."""
         self.window = window or self.window
         if tokens:
-            self._measured, self._estimated = tokens, 0
-            self._gauge = tokens, self._total
+            self._measure(tokens)
+
+    def _measure(self, reported: int, early: int = 0) -> None:
+        column, place = self._column, len(self._column)
+        self._gauge = Gauge(reported, place, early, lambda: column.until(place))
+        self._is_measured = True
+
+    def _load(self, entries: Sequence[Entry]) -> None:
+        """All at once: only how it reads after the last change counts, and what was reported."""
+        self._entries = list(entries)
+        reported, last = 0, 0
+        for place, entry in enumerate(entries):
+            self._follow(entry)
+            if found := _reported(entry):
+                reported, last = found, place
+        if reported:
+            self._gauge = self._past(reported, last)
+        self._rebuild()
+
+    def _past(self, reported: int, place: int) -> Gauge:
+        def estimated() -> int:
+            return self.sizes.together(effective(self._entries[: place + 1]))
+
+        return Gauge(reported, 0, self._ran_early(place), estimated)
 
     def _follow(self, entry: Entry) -> None:
         """What every entry tells, whatever becomes of it later."""
@@ -141,24 +166,26 @@ class Conversation:
     def _count(self, usage: Usage) -> None:
         """Without a word of caches, what was read before is read again each time: what is new is
         what the request has grown by."""
-        read = usage.input + usage.cache_read + usage.cache_write
+        read = max(0, usage.input + usage.cache_read + usage.cache_write)
         if usage.cache_read or usage.cache_write:
-            self.new_since += usage.input + usage.cache_write
+            self.new_since += max(0, usage.input + usage.cache_write)
         else:
             self.new_since += max(0, read - self._read_last)
         self.read_since += read
         self._read_last = read
 
-    def _ran_early(self, reply: Replied) -> int:
-        """Results of calls that ended before their answer was whole: not in its count."""
+    def _ran_early(self, place: int) -> int:
+        """Results of calls that ended before this answer was whole: not in its count."""
+        reply = self._entries[place]
+        assert isinstance(reply, Replied)
         ids = {block.id for block in reply.content if isinstance(block, Call)}
         total = 0
-        for place in range(len(self._entries) - 2, -1, -1):
-            entry = self._entries[place]
+        for before in range(place - 1, -1, -1):
+            entry = self._entries[before]
             if not isinstance(entry, CallStarted | CallEnded):
                 break
             if isinstance(entry, CallEnded) and entry.call_id in ids:
-                total += self._size(entry)
+                total += self.sizes.of(entry)
         return total
 
     def _take(self, entry: Entry) -> None:
@@ -188,9 +215,9 @@ class Conversation:
         for before, after in amended:
             assert isinstance(after, CallEnded)
             self._projection.amend(after)
-            saved = self._size(before) - self._size(after)
-            self._estimated -= saved
-            self._total -= saved
+            saved = self.sizes.of(before) - self.sizes.of(after)
+            if self._column.amend(before, after) < self._gauge.place:
+                self._gauge.early -= saved
         return True
 
     def _rebuild(self) -> None:
@@ -201,12 +228,25 @@ class Conversation:
         self.told.clear()
         for entry in still:
             self._take(entry)
-        self._measured = self._estimated = 0
-        self._total = sum(map(self._size, still))
+        self._column = Column(self.sizes, still)
+        self._is_measured = False
 
-    def _size(self, entry: Entry) -> int:
-        """Looked at once: a rebuild of a long conversation must not take long."""
-        known = self._sizes.get(entry.seq)
-        if known is None or known[0] is not entry:
-            known = self._sizes[entry.seq] = entry, estimate(entry, self.family)
-        return known[1]
+
+def _reported(entry: Entry) -> int:
+    """What the provider counted; 0 where it did not, or cannot have."""
+    counted = entry.usage.context if isinstance(entry, Replied) else 0
+    return counted if 0 < counted <= MOST_REPORTED else 0
+
+
+def changes_what_was_read(entry: Entry) -> bool:
+    if isinstance(entry, Trimmed):
+        return entry.stage != BOUNDING
+    return isinstance(entry, Compacted | Restored | Rewound | Withheld)
+
+
+def _settled(entries: Sequence[Entry]) -> int:
+    """How many entries there are up to the last that changed what lies before it."""
+    for place in range(len(entries), 0, -1):
+        if changes_what_was_read(entries[place - 1]):
+            return place
+    return 0

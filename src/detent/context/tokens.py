@@ -6,7 +6,7 @@ sorted into kinds and counted, and each kind weighs what it weighed in texts tha
 a long text only samples are looked at: it takes some microseconds, whatever the length.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from detent.types.content import (
@@ -199,3 +199,70 @@ def _of_picture(image: Image, family: Family) -> int:
     from detent.context.pictures import tokens_of
 
     return tokens_of(image, family) or IMAGE_TOKENS
+
+
+class Sizes:
+    """Of entries as they read now, estimated."""
+
+    def __init__(self, family: Family) -> None:
+        self._family: Family = family
+        self._known: dict[int, tuple[Entry, int]] = {}
+
+    def of(self, entry: Entry) -> int:
+        """Looked at once: a rebuild of a long conversation must not take long."""
+        known = self._known.get(entry.seq)
+        if known is None or known[0] is not entry:
+            known = self._known[entry.seq] = entry, estimate(entry, self._family)
+        return known[1]
+
+    def together(self, entries: Iterable[Entry]) -> int:
+        return sum(map(self.of, entries))
+
+
+class Column:
+    """Entries in a row, and what they take up to any. Added up only as far as somebody asks:
+    of a long session that was compacted, most is never looked at."""
+
+    def __init__(self, sizes: Sizes, entries: Iterable[Entry] = ()) -> None:
+        self._sizes = sizes
+        self._entries = list(entries)
+        self._sums = [0]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def append(self, entry: Entry) -> None:
+        self._entries.append(entry)
+
+    def until(self, place: int) -> int:
+        for entry in self._entries[len(self._sums) - 1 : place]:
+            self._sums.append(self._sums[-1] + self._sizes.of(entry))
+        return self._sums[place]
+
+    def amend(self, before: Entry, after: Entry) -> int:
+        """Where it stood. Looked for from the end, where it is."""
+        place = len(self._entries) - 1
+        while self._entries[place].seq != before.seq:
+            place -= 1
+        self._entries[place] = after
+        del self._sums[place + 1 :]
+        return place
+
+
+class Gauge:
+    """A size as it was reported last, and how what was counted is estimated."""
+
+    def __init__(self, reported: int, place: int, early: int, estimated: Callable[[], int]) -> None:
+        self.reported = reported
+        self.place = place
+        """How many entries there were."""
+        self.early = early
+        """What of them was not in the count: results that came before their answer was whole."""
+        self._estimate = estimated
+        self._estimated = -1
+
+    @property
+    def estimated(self) -> int:
+        if self._estimated < 0:
+            self._estimated = self._estimate() - self.early
+        return self._estimated

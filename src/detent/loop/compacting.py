@@ -10,9 +10,10 @@ from detent.context.compact.contract import MOST_CHARACTERS, Whole, restored
 from detent.context.compact.local import summary_of
 from detent.context.pressure import widest
 from detent.context.project import effective
-from detent.context.tokens import estimate
+from detent.context.tokens import Sizes
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally
+from detent.loop.spending import lose
 from detent.loop.summarising import Told, ask_for_summary, has_given_up
 from detent.types.events import Compacted, Compacting, Entry, Notice
 
@@ -35,10 +36,10 @@ async def compact(
         return False
     kit.conversation.is_compacting = True
     try:
-        tally.compactions += 1
-        return await _compact(
-            kit, tally, trigger, instructions, kit.shaping.keep if keep is None else keep
-        )
+        kept = kit.shaping.keep if keep is None else keep
+        made = await _compact(kit, tally, trigger, instructions, kept)
+        tally.compactions += made
+        return made
     finally:
         kit.conversation.is_compacting = False
 
@@ -46,7 +47,8 @@ async def compact(
 async def _compact(kit: Kit, tally: Tally, trigger: Trigger, instructions: str, keep: int) -> bool:
     entries, begun = kit.conversation.entries, kit.clock.elapsed()
     boundary = boundary_of(entries, keep)
-    if boundary is None or not _can_help(boundary):
+    again = kit.conversation.sizes.together(boundary.told_again) if boundary else 0
+    if boundary is None or not _can_help(kit.conversation.sizes, boundary, again):
         await _in_vain(kit, trigger, "what must stay word for word is nearly all of it")
         return False
     draft = Compacted(
@@ -63,38 +65,47 @@ async def _compact(kit: Kit, tally: Tally, trigger: Trigger, instructions: str, 
     if not await _may_compact(kit, draft):
         return False
     told = await _told(kit, tally, trigger, instructions)
-    whole = _whole(kit, boundary, told)
-    compacted = replace(
+    draft = replace(
         draft,
-        summary=whole.text,
-        restored=whole.added,
-        by="model" if told.text else "local",
         model=told.model,
         usage=told.usage,
-        failures=len(told.failures),
         ms=round((kit.clock.elapsed() - begun) * 1000),
     )
-    before, after = _sizes(entries, compacted)
-    if after > before * MOST_LEFT:
-        tally.lose(told.model, told.usage, "compaction")
-        await _in_vain(kit, trigger, f"a summary would leave {after:,} of {before:,} tokens")
-        return False
-    await _keep(kit, replace(compacted, replaced=replaced_messages(entries, compacted)), whole)
-    return True
+    before = _size(kit, entries)
+    for text in (told.text, "") if told.text else ("",):
+        whole = _whole(kit, boundary, text)
+        compacted = replace(
+            draft,
+            summary=whole.text,
+            restored=whole.added,
+            by="model" if text else "local",
+            failures=len(told.failures) + (told.text != text),  # it was too long
+        )
+        after = _size(kit, [*entries, compacted]) + again
+        if after <= before * MOST_LEFT:
+            await _keep(kit, compacted, whole, after)
+            return True
+    await lose(kit.emit, told.model, told.usage, "compaction")
+    await _in_vain(kit, trigger, f"a summary would leave {after:,} of {before:,} tokens")
+    return False
 
 
-async def _keep(kit: Kit, compacted: Compacted, whole: Whole) -> None:
+async def _keep(kit: Kit, compacted: Compacted, whole: Whole, size: int) -> None:
     saved = kit.conversation
-    after = round((saved.base + _size([*saved.entries, compacted])) * saved.scale)
     if whole.left_out:
         text = f"{whole.left_out} older facts had no room beside the summary; the log has them"
         await kit.emit(Notice(text, "warning"))
-    await kit.emit(replace(compacted, after_tokens=after))
+    made = replace(
+        compacted,
+        after_tokens=round((saved.base + size) * saved.scale),
+        replaced=replaced_messages(saved.entries, compacted),
+    )
+    await kit.emit(made)
     await kit.remind("compacted")
     if kit.gate.hears("after_compact"):
         from detent.loop.occasions import has_compacted
 
-        await has_compacted(kit, compacted)
+        await has_compacted(kit, made)
 
 
 async def _may_compact(kit: Kit, draft: Compacted) -> bool:
@@ -124,25 +135,22 @@ async def _told(kit: Kit, tally: Tally, trigger: Trigger, instructions: str) -> 
     return told
 
 
-def _whole(kit: Kit, boundary: Boundary, told: Told) -> Whole:
+def _whole(kit: Kit, boundary: Boundary, text: str) -> Whole:
+    """With what the model wrote, or without it."""
     entries = kit.conversation.entries
     window = widest(kit.shaping, kit.model.window, kit.conversation.window)
     most = min(MOST_CHARACTERS, max(LEAST_CONTRACT, window // 2))
-    return restored(told.text or summary_of(boundary, entries), entries, boundary.kept, most)
+    return restored(text or summary_of(boundary, entries), entries, boundary.kept, most)
 
 
-def _can_help(boundary: Boundary) -> bool:
+def _can_help(sizes: Sizes, boundary: Boundary, again: int) -> bool:
     """Known before anybody is asked."""
-    kept = sum(map(estimate, boundary.kept))
-    return kept <= MOST_LEFT * (kept + sum(map(estimate, boundary.older)))
+    kept, older = sizes.together(boundary.kept), sizes.together(boundary.older)
+    return kept + again <= MOST_LEFT * (kept + older)
 
 
-def _sizes(entries: Sequence[Entry], compacted: Compacted) -> tuple[int, int]:
-    return _size(entries), _size([*entries, compacted])
-
-
-def _size(entries: Sequence[Entry]) -> int:
-    return sum(map(estimate, effective(entries)))
+def _size(kit: Kit, entries: Sequence[Entry]) -> int:
+    return kit.conversation.sizes.together(effective(entries))
 
 
 async def _in_vain(kit: Kit, trigger: Trigger, why: str) -> None:

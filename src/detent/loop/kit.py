@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct, field
 
-from detent.context.account import Account
+from detent.context.account import Account, Price
 from detent.context.conversation import Conversation
 from detent.context.shaping import Shaping
 from detent.loop.limits import Limits
-from detent.loop.spending import Price, Purse
+from detent.loop.spending import Purse
 from detent.loop.stages import Trace, no_trace
 from detent.ports import (
     Approver,
@@ -75,7 +75,7 @@ class Kit(Struct, frozen=True):
 
     @property
     def purse(self) -> Purse:
-        return Purse(self.account, self.price)
+        return Purse(self.account, self.price, self.emit)
 
     async def remind(self, moment: Moment) -> None:
         for reminder in await self.reminders.due(moment):

@@ -12,7 +12,7 @@ from detent.context.pressure import State
 from detent.ports import Clock
 from detent.types.budget import Shortage, Spent
 from detent.types.errors import ModelFailure, Overdrawn
-from detent.types.events import Classified, Compacted, Entry, Reason, StepRecord, TurnEnded
+from detent.types.events import Classified, Compacted, Entry, Lost, Reason, StepRecord, TurnEnded
 from detent.types.messages import USUAL_OUTPUT
 from detent.types.usage import Usage
 
@@ -61,8 +61,6 @@ class Tally:
         self.usage = Usage()
         self.lost: dict[str, Usage] = {}
         """What was spent beside the answers, by model."""
-        self.beside: dict[str, Usage] = {}
-        """The same by what it was for."""
         self.before = Spent()
         """What the account had spent when the turn began."""
         self.booked = started
@@ -75,6 +73,9 @@ class Tally:
         self.truncations = 0
         self.pauses = 0
         self.compactions = 0
+        """Those that were made, without whole steps between them."""
+        self.in_vain: State | None = None
+        """How full the window was when one could not be made."""
         self.compacted_step = 0
         """How many steps there were when room was made last."""
         self.pressure: State = "NORMAL"
@@ -98,22 +99,20 @@ class Tally:
         self.usage += record.usage
         self.api_ms += record.ms
 
-    def lose(self, model: str, usage: Usage, what: str = "failed") -> None:
+    def lose(self, model: str, usage: Usage) -> None:
         if usage != Usage():
             self.lost[model] = self.lost.get(model, Usage()) + usage
-            self.beside[what] = self.beside.get(what, Usage()) + usage
             self.usage += usage
 
 
 def settle(tally: Tally, entries: Sequence[Entry]) -> None:
-    """Asking the classifier, and for a summary, is part of what a turn costs."""
+    """What came to no answer, the classifier and summaries are part of what a turn costs."""
     for entry in reversed(entries):
         if entry.seq <= tally.settled:
             break
-        if isinstance(entry, Classified):
-            tally.lose(entry.model, entry.usage, "classifier")
-        elif isinstance(entry, Compacted):
-            tally.lose(entry.model, entry.usage, "compaction")
+        is_step = isinstance(entry, Lost) and entry.what == "cut"
+        if isinstance(entry, Lost | Classified | Compacted) and not is_step:
+            tally.lose(entry.model, entry.usage)
     tally.settled = entries[-1].seq if entries else 0
 
 
@@ -136,6 +135,8 @@ class Halt(Struct, frozen=True):
     """The answer's value, where one of a given form was asked for."""
     limit: str = ""
     """What there was not enough of."""
+    needed: float = 0.0
+    """How much of it there must be at least, to go on."""
 
 
 def exceeded(limits: Limits, account: Account, tally: Tally, now: float) -> Halt | None:
@@ -143,7 +144,8 @@ def exceeded(limits: Limits, account: Account, tally: Tally, now: float) -> Halt
     if isinstance(tally.reserved, Shortage):
         return short_of(tally.reserved)
     if limits.steps is not None and len(tally.steps) >= limits.steps:
-        return Halt("max_turns", f"Stopped at the limit of {limits.steps} model requests.")
+        text = f"Stopped at the limit of {limits.steps} model requests."
+        return Halt("max_turns", text, limit="steps")
     if limits.seconds is not None and (used := now - tally.started) >= limits.seconds:
         text = f"Budget spent: {round(used, 1):g} of {limits.seconds:g} seconds."
         return Halt("budget_exceeded", text, limit="seconds")
@@ -176,9 +178,9 @@ def record_of(tally: Tally, halt: Halt, account: Account, now: float) -> TurnEnd
         status=halt.status,
         output=halt.output,
         lost=tally.lost,
-        beside=tally.beside,
         requests=account.own.requests - tally.before.requests,
         limit=halt.limit,
+        needed=halt.needed,
         delegated=account.news(),
     )
 
@@ -193,7 +195,7 @@ def session_time(account: Account, clock: Clock, tally: Tally) -> AbstractAsyncC
 
 
 def short_of(shortage: Shortage) -> Halt:
-    return Halt("budget_exceeded", shortage.message, limit=shortage.what)
+    return Halt("budget_exceeded", shortage.message, limit=shortage.what, needed=shortage.needed)
 
 
 def failed(failure: ModelFailure) -> Halt:

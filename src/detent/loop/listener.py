@@ -3,6 +3,7 @@
 from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally
+from detent.loop.spending import lose
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
 from detent.types.events import (
     Begun,
@@ -79,12 +80,12 @@ class Listener:
         self._waiting.clear()
         self._texts.clear()
         self._sealed.clear()
-        self.lose()
-
-    def lose(self) -> None:
-        """A failed attempt costs what it had come to."""
-        self._tally.lose(self._asked.model, self._counted)
         self._counted = Usage()
+
+    async def lose(self) -> None:
+        """Nothing of it is kept, but what it has cost."""
+        counted, self._counted = self._counted, Usage()
+        await lose(self._kit.emit, self._asked.model, counted)
 
     def partial(self, stop: str) -> Reply:
         """What is sealed is kept for the sake of what follows it: alone it would be refused."""

@@ -13,6 +13,7 @@ from detent.loop.limits import (
 )
 from detent.loop.room import make_room_urgently
 from detent.loop.step import CUT_STOPS, WHOLE_STOPS, request_of, wants_more_room
+from detent.types.budget import Shortage
 from detent.types.codec import arguments_object
 from detent.types.content import plain_text
 from detent.types.events import Notice, Reason, Reminded
@@ -110,12 +111,15 @@ async def last_word(kit: Kit, tally: Tally, spent: Halt) -> bool:
 
 
 def affords_last_word(kit: Kit, tally: Tally) -> bool:
-    """A strict account has to hold what it may take."""
+    """A strict account has to hold what it may take. With others, a turn that found the budget
+    spent has nothing to wrap up; else each would go beyond it anew."""
+    if isinstance(tally.reserved, Shortage):
+        return False
     if not kit.account.is_strict:
-        return True
-    from detent.loop.worst import fits
+        return bool(tally.steps)
+    from detent.loop.worst import fits_last
 
-    return fits(kit.purse, kit.model, request_of(kit, tally, is_last=True))
+    return fits_last(kit.purse, kit.model, request_of(kit, tally, is_last=True))
 
 
 def paused(tally: Tally) -> Halt | None:

@@ -1,7 +1,5 @@
 """Making room in the window: before a request when it gets full, after one that was refused."""
 
-from typing import Literal
-
 from detent.context.media import suspects
 from detent.context.pressure import (
     RESERVE,
@@ -18,11 +16,11 @@ from detent.loop.limits import BLOCKED_AT, Tally
 from detent.types.errors import ModelFailure
 from detent.types.events import Notice, Withheld
 
-Trigger = Literal["auto", "manual", "reactive"]
-
 LONGEST_REASON = 300
 MOST_COMPACTIONS = 2
 """In one turn, without whole steps between them: one that needs more would only go in circles."""
+FEWEST = 2
+"""Messages that stay word for word when the window is nearly full."""
 PROGRESS = 5
 """Steps after which a long turn may be summed up again."""
 
@@ -93,13 +91,24 @@ async def relieve(kit: Kit, tally: Tally, room: int, *, asks: bool) -> None:
 
 async def sum_up(kit: Kit, tally: Tally) -> None:
     """Not worth a word where nothing is old yet: the prompt alone may fill a small window."""
-    is_young = len(kit.conversation.messages()) <= KEEP + 1
+    least = FEWEST if tally.pressure == "CRITICAL" else KEEP
+    is_young = len(kit.conversation.messages()) <= least + 1
     if is_young or "auto" not in kit.shaping.order:
         return
-    if len(tally.steps) - tally.compacted_step >= PROGRESS:
-        tally.compactions = 0
-    if tally.compactions < MOST_COMPACTIONS and not await _compact(kit, tally, "auto"):
-        tally.compactions = MOST_COMPACTIONS  # what was in vain is not tried again at once
+    # What was in vain is not tried again at once, unless fewer messages may stay by now.
+    if may_compact(tally) and tally.in_vain not in ("CRITICAL", tally.pressure):
+        tally.in_vain = None if await _compact(kit, tally) else tally.pressure
+
+
+def may_compact(tally: Tally) -> bool:
+    """Whole steps begin the count anew."""
+    if not _is_stuck(tally):
+        tally.compactions, tally.in_vain = 0, None
+    return tally.compactions < MOST_COMPACTIONS
+
+
+def _is_stuck(tally: Tally) -> bool:
+    return len(tally.steps) - tally.compacted_step < PROGRESS
 
 
 async def recovered(kit: Kit, tally: Tally, failure: ModelFailure) -> bool:
@@ -128,8 +137,7 @@ async def withhold(kit: Kit, reason: str) -> bool:
 async def make_room_urgently(kit: Kit, tally: Tally, failure: ModelFailure | None = None) -> bool:
     """After the provider said that the prompt is too long. Once for each recovery: whole steps lie
     between two. False when in vain."""
-    is_stuck = len(tally.steps) - tally.compacted_step < PROGRESS
-    if (tally.recovered and is_stuck) or not kit.shaping.reactive:
+    if (tally.recovered and _is_stuck(tally)) or not kit.shaping.reactive:
         return False
     tally.recovered = True
     from detent.loop.urgent import make_room_now
@@ -137,9 +145,16 @@ async def make_room_urgently(kit: Kit, tally: Tally, failure: ModelFailure | Non
     return await make_room_now(kit, tally, failure)
 
 
-async def _compact(kit: Kit, tally: Tally, trigger: Trigger) -> bool:
-    """Loaded when it is needed: most runs never are."""
+async def _compact(kit: Kit, tally: Tally) -> bool:
+    """Loaded when it is needed: most runs never are. In a window that is nearly full fewer messages
+    stay, where the usual number would leave too little room."""
     from detent.loop.compacting import compact
 
+    keep = None
+    room = room_for(kit, tally) if tally.pressure == "CRITICAL" else None
+    if room is not None:
+        from detent.loop.urgent import fitting
+
+        keep = fitting(kit, room, FEWEST)
     tally.compacted_step = len(tally.steps)
-    return await compact(kit, tally, trigger)
+    return await compact(kit, tally, "auto", keep=keep)

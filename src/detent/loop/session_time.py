@@ -33,5 +33,12 @@ async def session_time(account: Account, clock: Clock, tally: Tally) -> AsyncIte
     except TimeoutError:
         if not limit.expired():
             raise
-        most = account.budget.seconds or account.spent.seconds
-        raise Overdrawn(Shortage("seconds", most, most)) from None
+        raise Overdrawn(_spent(account)) from None
+
+
+def _spent(account: Account) -> Shortage:
+    """Of the account that has the least left: this one, or one that it draws on."""
+    limited = [one for one in account.line() if one.budget.seconds]
+    least = min(limited, key=lambda one: (one.budget.seconds or 0) - one.spent.seconds)
+    most = least.budget.seconds or 0
+    return Shortage("seconds", most, most, account=least.name)

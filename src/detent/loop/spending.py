@@ -1,26 +1,31 @@
 """A model is asked within what the account allows: each attempt reserves, each settles."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
-from detent.context.account import Account, Reservation
-from detent.ports import DeltaSink, Model
-from detent.types.budget import Shortage, Spent
+from detent.context.account import Account, Price, Reservation, paid
+from detent.ports import DeltaSink, Emit, Model
+from detent.types.budget import InVain, Shortage, Spent
 from detent.types.errors import Overdrawn
-from detent.types.events import Begun, Counted, Delta, Discarded
+from detent.types.events import Begun, Counted, Delta, Discarded, Lost
 from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 
-Price = Callable[[str, Usage], float | None]
-"""What an answer of a model costs; None when nobody knows."""
 ONE = Spent(requests=1)
+
+
+async def lose(emit: Emit, model: str, usage: Usage, what: InVain = "failed") -> None:
+    """What was paid for in vain is kept at once."""
+    if usage != Usage():
+        await emit(Lost(model=model, usage=usage, what=what))
 
 
 class Purse:
     """What a model is paid from."""
 
-    def __init__(self, account: Account, price: Price) -> None:
-        self.account = account
-        self.price = price
+    def __init__(self, account: Account, price: Price, emit: Emit, what: InVain = "failed") -> None:
+        self.account, self.price, self.emit = account, price, emit
+        self.what: InVain = what
+        """What is paid for in vain is told as this."""
 
     async def ask(
         self,
@@ -31,31 +36,22 @@ class Purse:
         last: bool = False,
         goes_on: bool = False,
     ) -> Reply:
-        """Raises Overdrawn, also for a further attempt. `last` may pass a limit that is not strict;
-        one that `goes_on` is what the next request begins with."""
+        """Raises Overdrawn, also for a further attempt. `last` may pass a limit that is not strict.
+        One that `goes_on` is what the next request begins with: if it breaks off, whoever asked
+        keeps what there is of it, or loses it."""
         meter = Meter(self, model, deltas, last)
         request = meter.begin(request)
         try:
             reply = await model.stream(request, meter)
         except BaseException:
-            meter.end(meter.counted)
+            await meter.lose(is_told=not goes_on)
             raise
         meter.end(reply.usage, reply.model)
         if goes_on and reply.usage.context and self.account.is_strict:
-            from detent.loop.worst import Measured
+            from detent.loop.worst import measured_by
 
-            self.account.measured = Measured.of(request, reply)
+            self.account.measured = measured_by(request, reply)
         return reply
-
-    def cost(self, model: str, usage: Usage) -> Spent:
-        """Of one request."""
-        dollars = self.price(model, usage)
-        return Spent(
-            usage=usage,
-            dollars=dollars or 0.0,
-            unpriced=usage.total if dollars is None else 0,
-            requests=1,
-        )
 
 
 class Meter:
@@ -85,7 +81,7 @@ class Meter:
         if account.is_strict:
             from detent.loop.worst import fitted
 
-            request = fitted(self._purse, self._model, request)
+            request = fitted(self._purse, self._model, request, last=self._last)
             self._output = request.max_output
         self._request = request
         self._reserve()
@@ -96,8 +92,9 @@ class Meter:
         if self._held is None:
             return
         is_answer = bool(model) or usage != Usage()
-        paid = self._purse.cost(model or self._asked, usage) if is_answer else Spent()
-        self._purse.account.settle(self._held, paid)
+        price, author = self._purse.price, model or self._asked
+        cost = paid(price, author, usage) if is_answer else Spent()
+        self._purse.account.settle(self._held, cost)
         self._held, self.counted = None, Usage()
 
     def _attempt(self, begun: Begun) -> None:
@@ -114,7 +111,14 @@ class Meter:
     async def _discard(self, delta: Discarded) -> None:
         """Whoever listens may not let go of it: then it ends with the cost it has."""
         await self._deltas(delta)
-        self.end(self.counted)
+        await self.lose()
+
+    async def lose(self, *, is_told: bool = True) -> None:
+        """The attempt came to nothing, and costs what it had come to."""
+        model, usage = self._asked, self.counted
+        self.end(usage)
+        if is_told:
+            await lose(self._purse.emit, model, usage, self._purse.what)
 
     def _reserve(self) -> None:
         purse, worst = self._purse, ONE

@@ -15,6 +15,7 @@ from detent.loop.kit import Kit
 from detent.loop.limits import BROKEN_OFF, MORE_ROOM, MOST_TRUNCATION_RETRIES, Tally, exceeded
 from detent.loop.listener import Broken, Listener
 from detent.loop.room import output_of, widest_of
+from detent.loop.spending import lose
 from detent.types.content import Call
 from detent.types.errors import ModelFailure
 from detent.types.events import Discarded, Notice, Replied, StepRecord
@@ -88,7 +89,7 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
         raise
     except (Broken, ModelFailure) as failure:
         if not runner.acted:
-            listener.lose()
+            await listener.lose()
             raise
         tally.broken.append(str(failure))
         partial = await keep_partial(kit, tally, listener, BROKEN_OFF, begun)
@@ -103,6 +104,7 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
     if reply.stop not in CUT_STOPS:
         tally.truncations = 0
     elif reply.stop == "max_tokens" and not reply.calls and wants_more_room(kit, tally):
+        await lose(kit.emit, reply.model, reply.usage, "cut")
         await kit.emit(Discarded("cut at the output limit; asking again with more room"))
         return await sample(kit, tally, _with_room(request, tally), runner)
     return await keep_whole(kit, tally, _with_cut_call_marked(reply), step, runner)
@@ -143,7 +145,7 @@ async def keep_partial(
     if reply.content:
         await keep(kit, tally, reply, count(kit, tally, reply, begun))
     else:
-        listener.lose()
+        await listener.lose()
     return reply
 
 
@@ -160,6 +162,7 @@ async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord) -> None:
             ms=step.ms,
             provider=reply.provider,
             head=_new_head(kit.conversation),
+            max_output=tally.sent,
         )
     )
 

@@ -1,7 +1,6 @@
 """Asking the model for a summary: the request at hand and one message more, so that the provider
 reads the conversation from its cache. A few tries; whatever goes wrong, the turn goes on."""
 
-import asyncio
 from collections.abc import Sequence
 
 from detent.context.compact.summary import read_summary, render
@@ -9,14 +8,12 @@ from detent.context.pressure import widest
 from detent.context.prompt import section
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally, exceeded
+from detent.loop.spending import Purse, lose
 from detent.types.content import Text, plain_text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
-    Begun,
     Compacted,
-    Counted,
     Delta,
-    Discarded,
     Entry,
     Notice,
     Retrying,
@@ -45,27 +42,31 @@ class Told:
 async def ask_for_summary(kit: Kit, tally: Tally, instructions: str) -> Told:
     """Without text when no summary is to be had; its `failures` say why."""
     told = Told(kit.model.name)
+    purse = Purse(kit.account, kit.price, kit.emit, "compaction")
+
+    async def hear(delta: Delta) -> None:
+        """Nobody watches this answer come; but what befell the model is told."""
+        if isinstance(delta, Switched | Notice | Retrying):
+            await kit.emit(delta)
+
     while not told.text and len(told.failures) < MOST_FAILURES:
         if why := unaffordable(kit, tally):
             told.failures.append(why)
             break
-        ear = _Ear(kit)
         try:
-            reply = await kit.purse.ask(kit.model, _request(kit, instructions), ear)
-        except asyncio.CancelledError:
-            told.usage += ear.spent
-            tally.lose(told.model, told.usage, "compaction")
-            raise
+            reply = await purse.ask(kit.model, _request(kit, instructions), hear)
         except ModelFailure as failure:
-            told.usage += ear.spent
             told.failures.append(failure.message)
             kit.conversation.learn(failure.window, failure.tokens)
             if failure.kind not in WORTH_ANOTHER_TRY or failure.exhausted:
                 break
             continue
-        told.model, told.usage = reply.model, told.usage + ear.lost + reply.usage
         told.text, fault = _read(reply)
-        told.failures += [fault] if fault else []
+        if fault:
+            told.failures.append(fault)
+            await lose(kit.emit, reply.model, reply.usage, "compaction")
+        else:
+            told.model, told.usage = reply.model, reply.usage
     return told
 
 
@@ -116,30 +117,3 @@ def _read(reply: Reply) -> tuple[str, str]:
     if reply.calls:
         return "", "it called a tool instead"
     return "", "its answer was no summary" if said.strip() else "its answer was empty"
-
-
-class _Ear:
-    """Nobody watches this answer come; but what it costs counts, and what befell the model."""
-
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        self._counted = Usage()
-        self.lost = Usage()
-        """On attempts that were given up."""
-
-    @property
-    def spent(self) -> Usage:
-        return self.lost + self._counted
-
-    async def __call__(self, delta: Delta) -> None:
-        match delta:
-            case Begun():
-                self.lost, self._counted = self.spent, Usage()
-            case Counted(usage=usage):
-                self._counted = usage
-            case Discarded():
-                self.lost, self._counted = self.spent, Usage()
-            case Switched() | Notice() | Retrying():
-                await self._kit.emit(delta)
-            case _:
-                pass

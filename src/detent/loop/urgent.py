@@ -4,10 +4,9 @@ from detent.context.compact.boundary import boundary_of
 from detent.context.media import suspects
 from detent.context.pressure import RESERVE
 from detent.context.project import effective
-from detent.context.tokens import estimate
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally
-from detent.loop.room import widest_of
+from detent.loop.room import may_compact, widest_of
 from detent.types.errors import ModelFailure
 
 ROUNDS = (4, 2, 1, 0)
@@ -22,6 +21,7 @@ UNKNOWN = 0.5
 
 async def make_room_now(kit: Kit, tally: Tally, failure: ModelFailure | None) -> bool:
     """Whether a request may be accepted now. Asks no model: it would be refused as well."""
+    has_leave = may_compact(tally)
     tally.compacted_step = len(tally.steps)
     window, tokens = (failure.window, failure.tokens) if failure else (0, 0)
     kit.conversation.learn(window, tokens)
@@ -30,9 +30,11 @@ async def make_room_now(kit: Kit, tally: Tally, failure: ModelFailure | None) ->
     room = _room(kit, tally, failure)
     if await _snipped(kit, round(room)):
         return True
+    if not has_leave:
+        return False
     from detent.loop.compacting import compact
 
-    return await compact(kit, tally, "reactive", keep=_fitting(kit, room, _least(kit, failure)))
+    return await compact(kit, tally, "reactive", keep=fitting(kit, room, _least(kit, failure)))
 
 
 def _only_the_answer_is_too_long(tally: Tally, window: int, tokens: int) -> bool:
@@ -75,14 +77,16 @@ def _least(kit: Kit, failure: ModelFailure | None) -> int:
     return 2 if failure.status == 413 and suspects(effective(kit.conversation.entries)) else 0
 
 
-def _fitting(kit: Kit, room: float, least: int) -> int:
+def fitting(kit: Kit, room: float, least: int) -> int:
     conversation = kit.conversation
     keep = least
-    for keep in (most for most in ROUNDS if least <= most <= max(kit.shaping.keep, least)):
+    wanted = kit.shaping.keep
+    for keep in (n for n in (wanted, *ROUNDS) if least <= n <= max(wanted, least)):
         boundary = boundary_of(conversation.entries, keep)
         if boundary is None:
             continue
-        left = conversation.base + sum(map(estimate, boundary.kept)) + FOR_SUMMARY
+        again = conversation.sizes.together((*boundary.kept, *boundary.told_again))
+        left = conversation.base + again + FOR_SUMMARY
         if left * conversation.scale <= room:
             break
     return keep

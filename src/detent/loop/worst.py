@@ -7,9 +7,9 @@ count, and the bytes of what is new in it.
 
 from collections.abc import Iterable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from detent.context.account import Measured
 from detent.loop.spending import Purse
 from detent.ports import Model
 from detent.types.budget import Spent, What
@@ -31,21 +31,10 @@ DOCUMENT = 4
 """Tokens for each byte of its base64: a page with little on it costs as much as a full one."""
 
 
-class Measured(Struct, frozen=True):
-    """A request that was answered, and what the provider counted for both."""
-
-    model: str
-    messages: int
-    newest: Message
-    frame: int
-    """Bytes of the prompt and the tools."""
-    tokens: int
-
-    @classmethod
-    def of(cls, request: Request, reply: Reply) -> "Measured":
-        messages = request.messages
-        frame = _frame(request.system, request.tools)
-        return cls(reply.model, len(messages), messages[-1], frame, reply.usage.context)
+def measured_by(request: Request, reply: Reply) -> Measured:
+    messages = request.messages
+    frame = _frame(request.system, request.tools)
+    return Measured(reply.model, len(messages), messages[-1], frame, reply.usage.context)
 
 
 def most_input(request: Request, measured: Measured | None, model: str) -> int:
@@ -70,24 +59,25 @@ def worst_of(purse: Purse, model: str, request: Request, output: int) -> Spent:
     return _worst(purse, model, given, max(output, LEAST_OUTPUT))
 
 
-def fitted(purse: Purse, model: Model, request: Request) -> Request:
+def fitted(purse: Purse, model: Model, request: Request, *, last: bool = False) -> Request:
     """With an answer that is short enough for what is left. Raises Overdrawn."""
     wanted = request.max_output or model.max_output or USUAL_OUTPUT
     wanted = min(wanted, model.max_output or wanted)
     given = most_input(request, purse.account.measured, model.name)
     least = _worst(purse, model.name, given, LEAST_OUTPUT)
-    if (shortage := purse.account.short(least)) is not None:
+    if (shortage := purse.account.short(least, beyond=last)) is not None:
         raise Overdrawn(shortage)
     affordable = _affordable(purse, model.name, given, wanted)
     return replace(request, max_output=min(wanted, max(affordable, LEAST_OUTPUT)))
 
 
-def fits(purse: Purse, model: Model, request: Request) -> bool:
+def fits_last(purse: Purse, model: Model, request: Request) -> bool:
+    """Whether there is enough for the one last word."""
     try:
-        short = fitted(purse, model, request)
+        fitted(purse, model, request, last=True)
     except Overdrawn:
         return False
-    return purse.account.short(worst_of(purse, model.name, short, short.max_output)) is None
+    return True
 
 
 def affords(purse: Purse, model: str, request: Request, output: int) -> bool:

@@ -33,6 +33,16 @@ _TOO_LONG = (
     "prompt token count of",
     "reduce the length of the messages",
     "`max_new_tokens` must be",
+    "context length exceeded",
+    "model's context length",
+    "exceeds the maximum allowed length",
+    "exceeds maximum input length",
+    "exceeds max length",
+    "input length should be",
+    "input tokens exceeds",
+    "input token count is",
+    "input token length",
+    "greater than max_seq_len",
 )
 _TOO_LONG_AT_FAULT = (
     "exceeds the context length",

@@ -126,8 +126,7 @@ class Session:
     @property
     def usage(self) -> Usage:
         """Tokens of the whole session, earlier runs of it included."""
-        ended = (entry.usage for entry in self.entries if isinstance(entry, TurnEnded))
-        return sum(ended, Usage())
+        return self.spent.usage
 
     @property
     def account(self) -> Account:

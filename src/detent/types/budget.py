@@ -32,6 +32,10 @@ WORDS: dict[What, str] = {
 }
 
 
+InVain = Literal["failed", "cut", "classifier", "compaction"]
+"""Attempts that failed, answers that were cut and asked for again, and what was asked beside."""
+
+
 class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The most of each; None is no limit. In what a user wishes, 0 lifts one that was kept."""
 
@@ -126,6 +130,11 @@ class Shortage(Struct, frozen=True):
     """What was asked for; 0 when all is spent already."""
     account: str = ""
     """Empty is the session's own."""
+
+    @property
+    def needed(self) -> float:
+        """A limit below this one would refuse it again."""
+        return self.used + self.worst
 
     @property
     def message(self) -> str:

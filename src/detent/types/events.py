@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from detent.types.budget import Budget, Spent
+from detent.types.budget import Budget, InVain, Spent
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Thinking, UserBlock
 from detent.types.effects import Effect
 from detent.types.outcomes import Outcome
@@ -82,8 +82,9 @@ class Replied(Durable, frozen=True, kw_only=True):
     ms: int = 0
     provider: str = ""
     head: str = ""
-    """Digests of the tools and the prompt it was asked with, where they are others than before and
-    the provider tells of its cache."""
+    """Digests of tools and prompt, where they are others than before and a cache is told of."""
+    max_output: int = 0
+    """The output limit it was asked with; 0 is unknown."""
 
 
 class CallStarted(Durable, frozen=True, kw_only=True):
@@ -120,6 +121,14 @@ class Classified(Durable, frozen=True, kw_only=True):
     ms: int = 0
 
 
+class Lost(Durable, frozen=True, kw_only=True):
+    """Paid for in vain. Written at once: a turn may never come to its end."""
+
+    model: str
+    usage: Usage
+    what: InVain = "failed"
+
+
 class Compacted(Durable, frozen=True, kw_only=True):
     """From here on, entries before `keeps_from` are represented by the summary."""
 
@@ -130,12 +139,13 @@ class Compacted(Durable, frozen=True, kw_only=True):
     keeps: tuple[int, ...] = ()
     """Earlier entries that stay word for word: the request at hand."""
     after_tokens: int = 0
+    """With the files of memory that are told again right behind it."""
     by: Literal["local", "model"] = "local"
     """Who wrote the summary."""
     model: str = ""
     """The one that was asked for it."""
     usage: Usage = Usage()
-    """What asking for it has cost, failed tries included."""
+    """What asking for it has cost; tries that came to nothing are `Lost`."""
     failures: int = 0
     """Tries that came to nothing."""
     ms: int = 0
@@ -240,14 +250,13 @@ class TurnEnded(Durable, frozen=True, kw_only=True):
     output: Any = UNSET
     """The final answer as a JSON value, where one of a given schema was asked for."""
     lost: dict[str, Usage] = {}
-    """What was spent beside the answers, by model: on attempts that came to none, and on the
-    classifier; part of `usage`."""
-    beside: dict[str, Usage] = {}
-    """The same by what it was for: failed, classifier, compaction."""
+    """What was spent beside the answers, by model; part of `usage`."""
     requests: int = 0
     """Model calls that were answered or cost something, whatever they were for."""
     limit: str = ""
-    """What there was not enough of, where a budget has ended the turn."""
+    """What there was not enough of, where a limit has ended the turn."""
+    needed: float = 0.0
+    """How much of it there must be at least, to go on."""
     delegated: Spent = Spent()
     """What subagents have spent; not part of `usage`."""
 
@@ -260,6 +269,7 @@ Entry = (
     | CallStarted
     | CallEnded
     | Classified
+    | Lost
     | Compacted
     | Trimmed
     | Restored

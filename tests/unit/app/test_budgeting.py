@@ -132,6 +132,21 @@ def test_a_budget_must_be_one_that_can_be_kept() -> None:
         checked(Budget(dollars=float("inf")), ("known",), price)
 
 
+@pytest.mark.parametrize(
+    "tools",
+    [
+        {"server_tools": ({"type": "web_search_20250305", "name": "web_search"},)},
+        {"settings": {"webSearch": {"provider": "native"}}},
+    ],
+)
+def test_a_strict_budget_knows_beforehand_what_will_be_read(
+    tmp_path: Path, tools: dict[str, Any]
+) -> None:
+    with pytest.raises(BadInput, match="tools that the provider runs"):
+        account(tmp_path, budget=Budget(tokens=50_000, strict=True), **tools)
+    assert account(tmp_path, budget=Budget(tokens=50_000), **tools).budget.tokens == 50_000
+
+
 # What is kept
 
 

@@ -107,6 +107,18 @@ def test_the_default_branch_is_the_remotes(
     assert seen(environ, repository).default == "master"
 
 
+def test_a_branch_that_is_not_where_its_upstream_is(
+    repository: Path, tmp_path: Path, git: Callable[..., str], environ: dict[str, str]
+) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(repository), str(clone))
+    commit(git, repository, "Theirs")
+    commit(git, clone, "Ours")
+    git(clone, "fetch", "-q")
+    found = seen(environ, clone)
+    assert (found.branch, found.trouble, found.changes) == ("main", "", ())
+
+
 def test_before_the_first_commit_and_without_a_branch(
     repository: Path, tmp_path: Path, environ: dict[str, str], git: Callable[..., str]
 ) -> None:
@@ -348,6 +360,40 @@ def test_git_that_takes_too_long_is_given_up_and_left_alone(
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids), "none is left behind"
     assert look(slow, repository) == found
     assert (started.read_text().split() if started.exists() else []) == pids, "nothing was run"
+
+    monkeypatch.setattr(git_state, "REST", 0.0)
+    monkeypatch.setattr(git_state, "PATIENCE", 30.0)
+    slow._environ = environ
+    again = look(slow, repository)
+    assert again is not None and not again.trouble and subjects(again) == ["First"]
+
+
+def test_a_script_in_place_of_git_is_ended_with_what_it_runs(
+    repository: Path, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    started = tmp_path / "started"
+    real = NEVER_ENDS.format(str(started))
+    script = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {real!r}])"
+    path = a_program(tmp_path / "bin", script)
+    git = Git({**environ, "PATH": path})
+    git.begin(str(repository))
+    until = time.monotonic() + 30
+    while len(pids := started.read_text().split() if started.exists() else []) < 2:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert all(map(is_alive, pids))
+    git.end()
+    while any(is_alive(pid) for pid in pids):
+        assert time.monotonic() < until, "it goes on"
+        time.sleep(0.01)
+
+
+def is_alive(pid: str) -> bool:
+    """Not so one that nobody has asked for its end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_without_git_and_in_ruins(

@@ -39,6 +39,7 @@ SITUATIONS: dict[str, dict[str, Any]] = {
     "read-only-tools": {"tools": ("Read", "Glob", "Grep")},
     "bypass": {"permission_mode": "bypassPermissions"},
     "git-repository": {},
+    "memory-files": {},
     "custom-and-append": {
         "system_prompt": "You review patches.",
         "append_system_prompt": "Be kind.",
@@ -76,6 +77,11 @@ def begun(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     place.mkdir()
     if name == "git-repository":
         (place / ".git").mkdir()
+    if name == "memory-files":
+        (place / "CLAUDE.md").write_text("Use tabs.\n@docs/style.md\n")
+        (place / "docs").mkdir()
+        (place / "docs/style.md").write_text("Names are English.\n")
+        (place / "CLAUDE.local.md").write_text("My editor is vi.\n")
     if name == "hooks-rules-untrusted":
         (place / ".claude").mkdir()
         (place / ".claude/settings.json").write_text(json.dumps(PROJECT))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from detent.context.compact.boundary import boundary_of, keeps_from
-from detent.context.compact.local import compact_locally
 from detent.context.project import project
 from detent.types.content import Call, Image, Text
 from detent.types.effects import Reads, Writes
@@ -23,7 +22,7 @@ from detent.types.events import (
 from detent.types.outcomes import done
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
-from kitbench import check_valid
+from kitbench import check_valid, compact_locally
 
 
 def conversation(steps: list[int], early: bool = False) -> list[Entry]:

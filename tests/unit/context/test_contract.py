@@ -14,13 +14,18 @@ from detent.context.compact.boundary import boundary_of
 from detent.context.compact.contract import HEADING, body_of, missing, restored
 from detent.context.compact.extracting import facts_of
 from detent.context.compact.facts import Fact, Kind
-from detent.context.compact.wording import binding, deciding, names
+from detent.context.compact.pasted import parted
+from detent.context.compact.wording import binds, decides, names, sentences
 from detent.types.content import Text
 from detent.types.effects import Effect, Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied, Rewound
 from detent.types.outcomes import Failed, Outcome, done
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
+
+
+def binding(text: str) -> list[str]:
+    return [one for one in sentences(parted(text)[0]) if binds(one)]
 
 
 def numbered(*entries: Entry) -> list[Entry]:
@@ -67,13 +72,13 @@ def texts(entries: list[Entry], kind: Kind) -> list[str]:
 )
 def test_what_binds_is_found_among_other_things(sentence: str) -> None:
     text = f"Hello there. The parser is slow. {sentence} I look forward to it."
-    assert list(binding(text)) == [sentence]
-    assert list(binding(f"- {sentence}\n- and something else")) == [sentence]
+    assert binding(text) == [sentence]
+    assert binding(f"- {sentence}\n- and something else") == [sentence]
 
 
 def test_code_that_is_pasted_binds_nobody() -> None:
     text = "Explain this.\n```\nassert never\n# you must not call it\n```\nThank you."
-    assert list(binding(text)) == [] and list(names("```\nfoo_bar = 1\n```")) == []
+    assert binding(text) == [] and texts(numbered(said("```\nfoo_bar = 1\n```")), "name") == []
     piped = said("<stdin>\nyou must never `foo_bar`", "What is this?")
     assert texts(numbered(piped), "constraint") == [] == texts(numbered(piped), "name")
 
@@ -111,13 +116,23 @@ def test_what_is_marked_is_a_name_whatever_it_is() -> None:
     ],
 )
 def test_decisions_are_found(sentence: str) -> None:
-    assert list(deciding(f"That was hard. {sentence} Good.")) == [sentence]
+    text = f"That was hard. {sentence} Good."
+    assert [one for one in sentences(text) if decides(one)] == [sentence]
 
 
 @pytest.mark.parametrize(
     "text",
-    ["x" * 300_000, "`" * 100_000, "a-" * 100_000, "/a" * 100_000, "A. " * 60_000, "'" * 99_999],
-    ids=["one word", "ticks", "hyphens", "slashes", "sentences", "quotes"],
+    [
+        "x" * 300_000,
+        "`" * 100_000,
+        "a-" * 100_000,
+        "/a" * 100_000,
+        "A. " * 60_000,
+        "'" * 99_999,
+        f"def {'x' * 19_000}\n" * 20,
+        f"{'; ' * 9_000}x\n" * 20,
+    ],
+    ids=["one word", "ticks", "hyphens", "slashes", "sentences", "quotes", "code", "ends"],
 )
 def test_no_prompt_takes_long(text: str) -> None:
     begun = time.process_time()
@@ -253,3 +268,67 @@ def test_a_boundary_keeps_what_the_contract_calls_the_request() -> None:
     boundary = boundary_of(entries, 2)
     assert boundary is not None and boundary.keeps == (3,)
     assert texts(entries, "request") == ["new"]
+
+
+LOG = [
+    f"2026-01-02 12:00:{n % 60:02} INFO worker-{n} closed by peer, must not retry (in {n} ms)"
+    for n in range(300)
+]
+TRACE = """Traceback (most recent call last):
+  File "/app/run.py", line 12, in main
+    total = add(invoice, None)
+  File "/app/sums.py", line 88, in add
+    return a + b
+TypeError: unsupported operand
+"""
+JAVA = [
+    "java.lang.Error: out",
+    *(f"\tat a.b.C.m{n}(C.java:{n})" for n in range(40)),
+    "\t... 9 more",
+]
+NPM = [f"npm ERR! could not resolve foo-{n}@{n}.0.0, never use it" for n in range(40)]
+CSV = [f"{n},user_{n},u{n}@x.test,{n * 31}" for n in range(300)]
+CODE = [line for n in range(30) for line in (f"def f_{n}(a):", f"    return must_not_{n}(a)", "")]
+GCC = [f"src/a.c:{n}:3: warning: unused variable v_{n} is never read" for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [LOG, TRACE.split("\n") * 4, JAVA, NPM, CSV, CODE, GCC],
+    ids=["log", "traces", "java", "npm", "csv", "code", "compiler"],
+)
+def test_what_is_pasted_does_not_drown_what_was_said(lines: list[str]) -> None:
+    typed = "Why does this happen?", "Please mend it in src/a.py, but leave the tests alone."
+    text = "\n".join((typed[0], *lines, typed[1]))
+    facts = facts_of(numbered(said(text), said("go")))
+    assert [f.text for f in facts if f.kind == "constraint"] == [typed[1]]
+    assert len([f for f in facts if f.kind == "name"]) < 10
+    assert len([f for f in facts if f.kind == "said"]) <= 2, "and the line that says what is wrong"
+    assert len(restored("short", numbered(said(text), said("go"))).text) < 1_500
+
+
+def test_a_short_list_was_meant_name_by_name() -> None:
+    text = "Look at these:\nsrc/a.py\nsrc/b.py\nsrc/c.py\nsrc/d.py\nThat is all of them."
+    assert texts(numbered(said(text)), "name") == ["src/a.py", "src/b.py", "src/c.py", "src/d.py"]
+
+
+def test_of_a_long_trace_there_stays_what_went_wrong() -> None:
+    facts = facts_of(numbered(said("It broke:\n" + TRACE * 4)))
+    assert "TypeError: unsupported operand" in [f.text for f in facts if f.kind == "said"]
+
+
+def test_what_else_was_said_takes_only_the_room_that_is_left() -> None:
+    rules = [said(f"Never use port {number} for service {number}.") for number in range(400)]
+    talk = [said(f"The weather of day {number} is fine in every town.") for number in range(400)]
+    text = restored("short", numbered(*talk, *rules, said("go"))).text
+    assert "day 399" in text and "day 200 " not in text, "the newest of it"
+    assert "day 0 " in text, "and what it began with"
+    assert text.count("Never use port") > 5 * text.count("The weather")
+
+
+def test_a_sentence_that_an_editor_has_broken_is_one() -> None:
+    text = (
+        "Whatever happens to the old importer in the course of this, the\nnew one must stay.\nBye."
+    )
+    assert binding(text) == [" ".join(text.split("\n")[:2])]
+    assert binding("You must use tabs\nno spaces") == ["You must use tabs", "no spaces"]

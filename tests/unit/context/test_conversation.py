@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from detent.context.bounds import MOST_CHARACTERS, bounded, shortened
-from detent.context.compact.local import compact_locally
 from detent.context.conversation import Conversation
 from detent.context.project import DUPLICATE, MAY_HAVE_RUN, NEVER_RAN, project
 from detent.context.tokens import IMAGE_TOKENS
@@ -40,6 +39,7 @@ from detent.types.messages import Assistant, User
 from detent.types.outcomes import Cut, Done, Failed, Refused, done
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
+from kitbench import compact_locally
 
 
 def prompt(text: str) -> Prompted:
@@ -362,3 +362,39 @@ def test_a_call_of_an_answer_that_was_lost_is_told() -> None:
     assert said[0] == "first" and said[-1] == "second"
     assert "deploy" in said[1] and "may have run" in said[1]
     assert Conversation(log).knows_call("a")
+
+
+def test_a_session_that_was_compacted_is_read_without_looking_at_all_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+
+    def estimate(entry: Entry, family: str) -> int:
+        looked.append(entry.seq)
+        return 1
+
+    monkeypatch.setattr("detent.context.tokens.estimate", estimate)
+    log: list[Entry] = [
+        Prompted(seq=number, turn=1, content=(Text("hm"),)) for number in range(1, 500)
+    ]
+    log.append(Compacted(seq=500, summary="so", keeps_from=490))
+    log.append(Prompted(seq=501, turn=2, content=(Text("hm"),)))
+    conversation = Conversation(log)
+    assert looked == [], "nobody has asked"
+    assert conversation.tokens() == 12
+    assert sorted(looked) == [*range(490, 502)]
+
+
+@pytest.mark.parametrize("usage", [Usage(), Usage(input=-5_000, output=3), Usage(input=10**10)])
+def test_a_count_that_cannot_be_is_none(usage: Usage) -> None:
+    def log(reported: Usage) -> list[Entry]:
+        said = (Text("so " * 50),)
+        return [
+            Prompted(seq=1, turn=1, content=said),
+            Replied(
+                seq=2, turn=1, step=1, model="m", content=said, stop="end_turn", usage=reported
+            ),
+        ]
+
+    assert Conversation(log(usage)).tokens() == Conversation(log(Usage())).tokens() < 200
+    assert Conversation(log(usage)).new_since >= 0

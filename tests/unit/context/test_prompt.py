@@ -53,9 +53,13 @@ def test_no_text_lies_around_unused() -> None:
 
 def test_the_order_is_that_of_the_groups_with_the_stable_ones_first() -> None:
     assert [one.name for one in SECTIONS] == [
-        "identity", "fundamentals", "tasks", "tools", "agents", "plugins", "mcp", "remote",
-        "search", "accounts", "asking", "configuration", "code", "planning", "tracking", "teams",
-        "hooks", "style", "efficiency", "permissions", "environment",
+        "identity", "fundamentals", "tasks",
+        "tools", "code", "agents",
+        "plugins", "mcp", "remote", "search", "accounts",
+        "hooks", "configuration",
+        "asking", "planning", "tracking", "teams",
+        "style", "efficiency",
+        "permissions", "environment",
     ]  # fmt: skip
     assert [one.group for one in SECTIONS] == ["stable"] * 19 + ["dynamic"] * 2
 
@@ -110,7 +114,7 @@ def test_guidance_is_that_for_the_tools_that_are_there() -> None:
         text = next(text for one, text in rendered(with_tools(*tools)) if one.name == "tools")
         return text.splitlines()[1:]
 
-    always = "- Independent calls belong in one answer: they run at the same time."
+    always = "- Independent calls belong in one answer: those that only read run at the same time."
     find = "- Find before you read, and read the parts that matter."
     assert guidance("Bash") == [always]
     assert guidance("Glob") == guidance("Grep", "Glob") == [always, find]
@@ -157,6 +161,16 @@ def test_a_prompt_of_the_users_may_hold_the_boundary() -> None:
     assert build_prompt(BARE, custom=text) == ("Always.", f"Today.\n\n{dynamic}")
     assert build_prompt(BARE, override=text) == ("Always.", "Today.")
     assert build_prompt(BARE, override=f"{BOUNDARY}Today.") == ("Today.",)
+
+
+def test_odd_texts_of_the_users_leave_neither_an_empty_block_nor_the_boundary() -> None:
+    stable, dynamic = build_prompt(BARE)
+    assert build_prompt(BARE, custom=" \n ") == (dynamic,)
+    assert build_prompt(BARE, override=f" \n{BOUNDARY}\t") == ()
+    assert build_prompt(BARE, append=" \n") == (stable, dynamic)
+    twice = build_prompt(BARE, custom=f"a{BOUNDARY}b{BOUNDARY}c", append=f"d{BOUNDARY}")
+    assert twice[0] == "a" and twice[1].startswith("bc") and twice[1].endswith("d")
+    assert BOUNDARY not in "".join(twice)
 
 
 def test_every_word_is_paid_for() -> None:

@@ -262,11 +262,6 @@ def test_old_results_become_stubs_with_a_preview() -> None:
     assert len(stub) < 200 and rest == ["new"] * 8
 
 
-def test_a_preview_has_no_more_than_120_characters() -> None:
-    assert len(snip_messages.preview("word " * 400)) == 120
-    assert snip_messages.preview(" a\n\n b ") == "a b"
-
-
 def test_the_file_of_a_shortened_result_is_still_named() -> None:
     kept = shortened("x" * 9_000, 2_000, lambda text: "/f/a")
     assert "; the whole is in /f/a. It began: xxx" in snip_messages.stub(kept)

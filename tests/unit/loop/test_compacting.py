@@ -24,6 +24,7 @@ from detent.types.events import (
     Compacting,
     Counted,
     HooksRan,
+    Lost,
     Notice,
     Prompted,
     Reminded,
@@ -141,7 +142,8 @@ def test_three_bad_answers_and_it_is_made_without_the_model(bad: Any) -> None:
     assert len(asked(b)) == 3
     (compacted,) = b.of(Compacted)
     assert (compacted.by, compacted.failures) == ("local", 3)
-    assert compacted.usage.input == 30, "each try is paid for"
+    assert [lost.usage.input for lost in b.of(Lost)] == [10, 10, 10], "each try is paid for"
+    assert compacted.usage == Usage()
     assert len(b.of(CallEnded)) == 5, "a call in it is never run"
     assert any("gave no summary" in notice.text for notice in b.of(Notice))
 
@@ -150,7 +152,8 @@ def test_a_second_try_may_be_better() -> None:
     b = crowded("hm", f"Here it is:\n```json\n{answer()}\n```\nGood luck!")
     b.run()
     (compacted,) = b.of(Compacted)
-    assert (compacted.by, compacted.failures, compacted.usage.input) == ("model", 1, 20)
+    assert (compacted.by, compacted.failures, compacted.usage.input) == ("model", 1, 10)
+    assert [(lost.what, lost.usage.input) for lost in b.of(Lost)] == [("compaction", 10)]
 
 
 def test_a_model_that_fails_is_not_asked_again_and_the_turn_goes_on() -> None:
@@ -190,7 +193,7 @@ def test_a_spent_budget_pays_for_no_summary() -> None:
 def test_what_it_costs_is_part_of_the_turn() -> None:
     b = crowded(reply(answer(), input=1_000, output=100))
     ended = b.run()
-    assert ended.beside == {"compaction": Usage(input=1_000, output=100)}
+    assert ended.lost == {"scripted": Usage(input=1_000, output=100)}
     assert ended.usage.input == sum(FILLS) + 1_000 + 10
 
 
@@ -215,7 +218,8 @@ def test_cancelling_works_while_a_summary_is_asked_for() -> None:
     b = Bench(Slow(*steps, "done", window=40_000, max_output=8_000), ECHO, shaping=AUTO)
     asyncio.run(main())
     assert b.of(TurnEnded)[0].reason == "user_cancelled"
-    assert b.of(TurnEnded)[0].beside == {"compaction": Usage(input=500)}
+    assert [(e.what, e.usage) for e in b.of(Lost)] == [("compaction", Usage(input=500))]
+    assert b.of(TurnEnded)[0].lost == {"scripted": Usage(input=500)}
     assert not b.of(Compacted) and not b.conversation.is_compacting
 
 
@@ -228,14 +232,31 @@ def test_what_hardly_shrinks_is_left_alone_and_that_is_said() -> None:
     assert len(model.requests) == 6, "and no model was asked for what cannot help"
 
 
-def test_a_summary_that_is_as_long_as_what_it_replaces_is_none() -> None:
-    b = crowded(
-        answer(current_state="y" * 3_000, open_todos=["z" * 500 + str(n) for n in range(40)])
-    )
+ENDLESS = answer(current_state="y" * 3_000, open_todos=["z" * 500 + str(n) for n in range(40)])
+
+
+def test_a_summary_that_is_as_long_as_what_it_replaces_gives_way_to_a_short_one() -> None:
+    b = crowded(ENDLESS)
     ended = b.run()
-    assert not b.of(Compacted)
-    assert ended.beside["compaction"].input == 10, "it was paid for all the same"
+    (compacted,) = b.of(Compacted)
+    assert (compacted.by, compacted.failures) == ("local", 1)
+    assert "zzz" not in compacted.summary and "Tools used: echo" in compacted.summary
+    assert compacted.usage.input == 10 == ended.lost["scripted"].input, "it was paid for"
+
+
+def test_where_no_summary_is_short_enough_there_is_none() -> None:
+    """The user's own words are most of it, and stay."""
+    words = "\n".join(
+        f"The house number {n} is blue and has a garden behind it." for n in range(60)
+    )
+    b = Bench(ScriptedModel("so", "so", "so", ENDLESS, window=40_000), shaping=AUTO)
+    for text in (words, "and?", "go on"):
+        b.run(text)
+    tally = Tally(4, 0.0)
+    assert not asyncio.run(compact(b.kit, tally, "auto")) and not b.of(Compacted)
+    assert [(entry.what, entry.usage.input) for entry in b.of(Lost)] == [("compaction", 10)]
     assert any("would leave" in notice.text for notice in b.of(Notice))
+    assert tally.compactions == 0
 
 
 def test_a_hook_cannot_begin_another_inside() -> None:
@@ -291,6 +312,37 @@ def test_reminders_come_back_after_it() -> None:
     b.run()
     assert len(b.of(Reminded)) == 2
     assert "memory" in str(b.model.requests[-1].messages)  # type: ignore[attr-defined]
+
+
+def test_what_is_recorded_holds_the_memory_that_is_told_again() -> None:
+    class Remembers:
+        async def due(self, moment: str) -> list[Reminded]:
+            if b.conversation.told:
+                return []
+            return [Reminded(text="memory " * 900, source="memory", path="/p/CLAUDE.md")]
+
+    b = crowded(answer(), reminders=Remembers())
+    after: list[int] = []
+    b.on_event = lambda event: after.append(b.conversation.tokens())
+    b.run()
+    (compacted,) = b.of(Compacted)
+    told = b.events.index(b.of(Reminded)[-1])
+    assert after[told] == compacted.after_tokens > 1_000
+
+
+def test_memory_that_comes_right_back_is_no_room() -> None:
+    """Nearly all of it is memory: it would be as long as before, so nobody is asked."""
+
+    class Remembers:
+        async def due(self, moment: str) -> list[Reminded]:
+            if b.conversation.told:
+                return []
+            return [Reminded(text="word " * 30_000, source="memory", path="/p/CLAUDE.md")]
+
+    b = crowded(reminders=Remembers())
+    b.run()
+    assert not b.of(Compacted) and not asked(b)
+    assert any("could not be made shorter" in notice.text for notice in b.of(Notice))
 
 
 # After a prompt that was too long
@@ -387,6 +439,23 @@ def test_it_is_once_for_each_recovery() -> None:
     b = Bench(model, ECHO, shaping=Shaping(order=("auto",), summariser="local"))
     assert b.run().reason == "prompt_too_long"
     assert len(b.of(Compacted)) == 1
+
+
+def test_two_in_a_row_are_the_most_whoever_wants_the_third() -> None:
+    """Two because the window seemed full, and then a server that refuses all the same."""
+
+    class Refusing(ScriptedModel):
+        async def stream(self, request: Request, deltas: Any) -> Reply:
+            if len(b.of(Compacted)) == 2:
+                raise ModelFailure("prompt_too_long", "prompt is too long", status=400)
+            return await super().stream(request, deltas)
+
+    fills = (6_000, 9_000, 12_000, 33_000, 34_000, 35_000)
+    steps = [reply(call("echo", n=n), input=fill, output=1) for n, fill in enumerate(fills)]
+    model = Refusing(*steps, "done", window=40_000, max_output=8_000)
+    b = Bench(model, ECHO, shaping=replace(AUTO, summariser="local"))
+    assert b.run().reason == "prompt_too_long"
+    assert [one.trigger for one in b.of(Compacted)] == ["auto", "auto"]
 
 
 def test_the_text_of_the_request_is_what_was_typed() -> None:

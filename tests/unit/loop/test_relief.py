@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from detent.context.project import effective
 from detent.context.shaping import ORDER, Shaping, Stage
 from detent.testing.script import call, reply, say
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Result, Text
-from detent.types.events import Compacted, Entry, Notice, Trimmed
+from detent.types.events import Compacted, Entry, Notice, Replied, Trimmed
 from detent.types.messages import Message, User
 from kitbench import READS, Bench, BenchTool, check_valid, results
 
@@ -223,8 +224,6 @@ def test_a_long_turn_may_be_summed_up_again_and_again_but_not_in_circles() -> No
 
 
 def _steps_before(entries: list[Entry], compacted: Compacted) -> int:
-    from detent.types.events import Replied
-
     return sum(isinstance(e, Replied) and e.seq < compacted.seq for e in entries)
 
 
@@ -241,6 +240,26 @@ def test_what_was_in_vain_is_not_tried_again_at_once() -> None:
     b.run()
     vain = [event for event in b.of(Notice) if "could not be made shorter" in event.text]
     assert not b.of(Compacted) and len(vain) == 1
+
+
+def test_when_the_window_is_nearly_full_fewer_messages_stay() -> None:
+    b = bench(*looks(1, lines=400), *looks(1, lines=400), shaping=only("auto"))
+    b.conversation.base = 14_000
+    assert b.run().reason == "end_turn", "with the usual four it could not be sent"
+    (compacted,) = b.of(Compacted)
+    assert sum(isinstance(e, Replied) for e in effective(b.log.entries[: compacted.seq])) == 1
+
+
+def test_what_was_in_vain_is_tried_again_when_the_window_is_nearly_full() -> None:
+    fills = ((1, 100), (400, 200), (400, 11_000), (1, 19_500))
+    full = [
+        reply(call("look", n=n, lines=lines), input=fill, output=0)
+        for n, (lines, fill) in enumerate(fills)
+    ]
+    b = bench(*full, shaping=only("auto"))
+    assert b.run().reason == "end_turn"
+    assert [e for e in b.of(Notice) if "could not be made shorter" in e.text]
+    assert len(b.of(Compacted)) == 1
 
 
 def test_above_the_limit_of_sending_room_is_made_whatever_the_threshold() -> None:

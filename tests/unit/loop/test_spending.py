@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
+from detent.app.recorder import to_nobody
 from detent.context.account import Account
 from detent.context.books import Books
 from detent.context.shaping import Shaping
 from detent.loop.limits import Limits, Tally
 from detent.loop.session_time import session_time
 from detent.loop.spending import Purse
-from detent.loop.worst import LEAST_OUTPUT, Measured, most_input
+from detent.loop.worst import LEAST_OUTPUT, measured_by, most_input
 from detent.ports import Desk
 from detent.testing import call, reply
 from detent.testing.scripted_model import ScriptedModel
@@ -40,7 +42,7 @@ from detent.types.events import (
 from detent.types.messages import Assistant, Reply, Request, User
 from detent.types.outcomes import Cut, Done
 from detent.types.usage import Usage
-from kitbench import READS, Bench, BenchTool, bench, check_calls, check_valid, results
+from kitbench import READS, Bench, BenchTool, FakeClock, bench, check_calls, check_valid, results
 
 
 async def _echo(args: dict[str, Any], desk: Desk) -> str:
@@ -99,11 +101,33 @@ def test_attempts_that_came_to_nothing_are_drawn_too() -> None:
     spent = b.kit.account.spent
     assert (spent.requests, ended.requests) == (4, 4)
     assert spent.usage == ended.usage == Usage(2_020, 24)
-    assert ended.beside == {"failed": Usage(2_000, 14)}
     assert same(folded(b), spent)
     by = Books(price).read(b.log.entries).spending()
     assert by["failed"].requests == 2 and by["failed"].usage == Usage(2_000, 14)
     assert by["main"].requests == 2
+
+
+def unended(b: Bench) -> Spent:
+    """What the log tells when the turn was killed right before its end."""
+    return Books(price).read([e for e in b.log.entries if not isinstance(e, TurnEnded)]).total
+
+
+def test_a_turn_that_is_killed_has_lost_none_of_its_attempts() -> None:
+    b = Bench(Attempts(reply(call("echo")), "fine"), ECHO, price=price)
+    ended = b.run()
+    assert unended(b).usage == ended.usage == Usage(2_020, 24)
+    assert unended(b).requests == 4
+
+
+def test_a_turn_that_is_killed_has_lost_no_answer_that_was_cut() -> None:
+    cut = reply("too lo", stop="max_tokens", input=30, output=40)
+    b = Bench(ScriptedModel(cut, "whole", max_output=64_000), price=price)
+    ended = b.run()
+    assert [step.stop for step in ended.steps] == ["max_tokens", "end_turn"]
+    assert unended(b).usage == ended.usage == Usage(40, 45)
+    by = Books(price).read(b.log.entries).spending()
+    assert list(by) == ["main"] and by["main"].requests == 2
+    assert same(folded(b), b.kit.account.spent)
 
 
 def test_an_attempt_that_cost_nothing_is_no_model_call() -> None:
@@ -259,7 +283,7 @@ def test_a_summary_is_drawn_from_the_account_too() -> None:
     ended = b.run()
     assert ended.reason == "end_turn"
     (compacted,) = b.of(Compacted)
-    assert compacted.by == "model" and ended.beside == {"compaction": Usage(1_000, 100)}
+    assert compacted.by == "model" and compacted.usage == Usage(1_000, 100)
     spent = b.kit.account.spent
     assert (spent.requests, spent.usage) == (7, ended.usage)
     assert Books(price).read(b.log.entries).spending()["compaction"].usage == Usage(1_000, 100)
@@ -355,6 +379,16 @@ def test_the_time_of_the_session_ends_a_turn_wherever_it_is() -> None:
     check_calls(b.log.entries)
 
 
+def test_the_time_of_an_account_above_is_named_as_its_own() -> None:
+    async def main(account: Account) -> None:
+        async with session_time(account, FakeClock(), Tally(1, 0.0)):
+            await asyncio.get_running_loop().create_future()
+
+    above = Account(Budget(seconds=0.05), name="the night's work")
+    with pytest.raises(Overdrawn, match=r"0\.05 of 0\.05 seconds of the night's work"):
+        asyncio.run(main(above.child(Budget(seconds=60))))
+
+
 def test_more_time_can_be_given_while_a_turn_runs() -> None:
     async def main(more: float) -> None:
         async with session_time(b.kit.account, b.clock, Tally(1, 0.0)):
@@ -396,7 +430,7 @@ def test_a_text_has_no_more_tokens_than_bytes() -> None:
 def test_what_was_counted_is_not_guessed_again() -> None:
     prompt, answer = User((Text("x" * 9_000),)), Assistant((Call("c", "T", "{}"),), "m")
     sent = Request(("s" * 5_000,), (prompt,))
-    measured = Measured.of(sent, Reply((), "tool_use", Usage(2_000, 100), "m"))
+    measured = measured_by(sent, Reply((), "tool_use", Usage(2_000, 100), "m"))
     result = User((Result("c", (Text("y" * 500),)),))
     further = Request(("s" * 5_000,), (prompt, answer, result))
     assert 2_600 <= most_input(further, measured, "m") <= 2_800
@@ -453,12 +487,25 @@ def test_the_last_word_is_spoken_in_a_strict_account_only_if_it_fits() -> None:
         )
         assert b.run().reason == "budget_exceeded"
         assert b.kit.account.spent.of("tokens") <= most
-        assert not b.of(Reminded), "nothing is announced that cannot be had"
-        return len(b.model.requests) - 1  # type: ignore[attr-defined]
+        spoken = len(b.model.requests) - 1  # type: ignore[attr-defined]
+        assert len(b.of(Reminded)) == spoken, "nothing is announced that cannot be had"
+        return spoken
 
     assert last_words(5_000) == 0
-    # The limit of calls alone would allow it; a strict account has no room beyond a limit.
-    assert last_words(50_000) == 0
+    assert last_words(50_000) == 1, "it calls no tool, so the limit of calls is kept"
+
+
+@pytest.mark.parametrize("budget", [Budget(tokens=15), Budget(turns=1), Budget(requests=1)])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_turn_that_finds_the_budget_spent_has_nothing_to_wrap_up(
+    budget: Budget, strict: bool
+) -> None:
+    spent = Spent(usage=Usage(10, 5), turns=1, requests=1)
+    budget = msgspec.structs.replace(budget, strict=strict)
+    account = Account(budget, spent=spent)
+    b = bench("never", account=account, limits=Limits(wrap_up=True))
+    assert b.run().reason == "budget_exceeded"
+    assert b.model.requests == []  # type: ignore[attr-defined]
 
 
 def test_a_strict_account_that_has_little_left_wraps_up() -> None:
@@ -534,7 +581,7 @@ def test_a_dearer_fallback_has_to_fit_too() -> None:
 
 def test_whoever_asks_with_a_purse_is_refused_before_anything_is_sent() -> None:
     model = ScriptedModel("never")
-    purse = Purse(Account(Budget(requests=1), spent=Spent(requests=1)), price)
+    purse = Purse(Account(Budget(requests=1), spent=Spent(requests=1)), price, to_nobody)
 
     async def unheard(delta: Any) -> None:
         raise AssertionError(delta)

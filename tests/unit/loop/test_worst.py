@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detent.context.conversation import Conversation
-from detent.loop.worst import Measured, most_input
+from detent.loop.worst import measured_by, most_input
 from detent.types.content import Call, Text
 from detent.types.events import CallEnded, Prompted, Replied
 from detent.types.messages import Reply, Request
@@ -20,7 +20,7 @@ def test_the_next_request_is_longer_by_what_is_new() -> None:
     asked = Request((), one.messages())
     call = (Call("c1", "Look", "{}"),)
     reply = Reply(call, "tool_use", Usage(3_000, 20), "m")
-    measured = Measured.of(asked, reply)
+    measured = measured_by(asked, reply)
     usage = reply.usage
     one.add(Replied(seq=2, turn=1, step=1, model="m", content=call, stop="tool_use", usage=usage))
     one.add(CallEnded(seq=3, call_id="c1", name="Look", outcome=done("short")))
@@ -33,6 +33,6 @@ def test_the_next_request_is_longer_by_what_is_new() -> None:
 def test_a_history_that_has_changed_is_counted_anew() -> None:
     before = Conversation([Prompted(seq=1, turn=1, content=(Text(LONG),))])
     reply = Reply((Text("yes"),), "end_turn", Usage(3_000, 20), "m")
-    measured = Measured.of(Request((), before.messages()), reply)
+    measured = measured_by(Request((), before.messages()), reply)
     after = Conversation([Prompted(seq=1, turn=1, content=(Text(LONG + "!"),))])
     assert most_input(Request((), after.messages()), measured, "m") > len(LONG)

@@ -118,6 +118,175 @@ SAID = [
         131_072,
         537_812,
     ),
+    (
+        "openai responses, configured",
+        "Input tokens exceed the configured limit of 272000 tokens. Your messages "
+        "resulted in 280123 tokens. Please reduce the length of the messages.",
+        272_000,
+        280_123,
+    ),
+    (
+        "azure/openai completions",
+        "This model's maximum context length is 4097 tokens, however you requested 5360 "
+        "tokens (1360 in your prompt; 4000 for the completion). Please reduce your "
+        "prompt; or completion length.",
+        4_097,
+        1_360,
+    ),
+    (
+        "groq/cerebras",
+        "Please reduce the length of the messages or completion. Current length is 9048 "
+        "while limit is 8192",
+        8_192,
+        9_048,
+    ),
+    (
+        "fireworks",
+        "The prompt is too long: 140123, model maximum context length: 131072",
+        131_072,
+        140_123,
+    ),
+    (
+        "sglang",
+        "The input (12345 tokens) is longer than the model's context length (8192 tokens).",
+        8_192,
+        12_345,
+    ),
+    (
+        "sglang 2",
+        "Requested token count exceeds the model's maximum context length of 8192 tokens."
+        " You requested a total of 9000 tokens: 8500 tokens from the input messages and "
+        "500 tokens for the completion. Please reduce the number of tokens in the input "
+        "messages or the completion to fit within the limit.",
+        8_192,
+        8_500,
+    ),
+    (
+        "cohere",
+        "too many tokens: total number of tokens in this request cannot exceed 128000 "
+        "(received 130001). Try using shorter or fewer inputs, or setting "
+        "prompt_truncation='AUTO'.",
+        128_000,
+        130_001,
+    ),
+    (
+        "cohere 2",
+        "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer"
+        " inputs. The limit for this model is 132096 tokens.",
+        132_096,
+        0,
+    ),
+    (
+        "vertex",
+        "Unable to submit request because the input token count is 40001 but model only "
+        "supports up to 32768. Reduce the input token count and try again.",
+        32_768,
+        40_001,
+    ),
+    (
+        "dashscope",
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]",
+        129_024,
+        0,
+    ),
+    (
+        "minimax",
+        "invalid params, context window exceeds limit (2013)",
+        0,
+        0,
+    ),
+    (
+        "z.ai",
+        "Prompt exceeds max length",
+        0,
+        0,
+    ),
+    (
+        "moonshot",
+        "Invalid request: Your request exceeded model token limit: 131072 (requested: 140001)",
+        131_072,
+        140_001,
+    ),
+    (
+        "llama-cpp-python",
+        "Requested tokens (2102) exceed context window of 2048",
+        2_048,
+        2_102,
+    ),
+    (
+        "tabby",
+        "Prompt length 9000 is greater than max_seq_len 8192",
+        8_192,
+        9_000,
+    ),
+    (
+        "tensorrt",
+        "Prompt length (9000) exceeds maximum input length (8192). Set log level to info",
+        8_192,
+        9_000,
+    ),
+    (
+        "lm studio, what is kept",
+        "The number of tokens to keep from the initial prompt is greater than the context"
+        " length (n_keep: 6120>= n_ctx: 4096). Try to load the model with a larger "
+        "context length",
+        4_096,
+        6_120,
+    ),
+    (
+        "bedrock, without numbers",
+        "Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please "
+        "update the input to try again.",
+        0,
+        0,
+    ),
+    (
+        "deepseek",
+        "This model's maximum context length is 131072 tokens. However, you requested "
+        "140003 tokens (132003 in the messages, 8000 in the completion). Please reduce "
+        "the length of the messages or completion.",
+        131_072,
+        132_003,
+    ),
+    (
+        "together",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. "
+        "Given: 4074 `inputs` tokens and 512 `max_new_tokens`",
+        4_097,
+        4_074,
+    ),
+    (
+        "together 2",
+        "The input token count 9000 and max_tokens 1000 exceed the model's context length 8192",
+        8_192,
+        9_000,
+    ),
+    (
+        "databricks",
+        "BAD_REQUEST: Input token length 9000 exceeds the maximum of 8192 tokens",
+        8_192,
+        9_000,
+    ),
+    (
+        "vllm max",
+        "max_tokens must be at least 1, got -300. This model's maximum context length is "
+        "8192 tokens and your request has 8492 input tokens",
+        8_192,
+        8_492,
+    ),
+    (
+        "perplexity",
+        "The maximum context length for this model is 127072 tokens",
+        127_072,
+        0,
+    ),
+    (
+        "sglang, newer",
+        "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens). Use a "
+        "shorter input or enable --allow-auto-truncate.",
+        59_862,
+        160_062,
+    ),
 ]
 
 
@@ -163,3 +332,17 @@ def test_other_failures_tell_no_window() -> None:
     body = b'{"error":{"message":"rate limit: maximum context length is 4096 tokens"}}'
     failure = failure_from_http(429, {}, body)
     assert (failure.kind, failure.window) == ("rate_limit", 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens is too large: 200000. This model supports at most 8192 completion tokens.",
+        "Rate limit reached: limit 30000 tokens per minute, requested 31000.",
+        "Invalid schema: maxLength of `name` is 64",
+        "tools.0.name: string should have at most 64 characters",
+    ],
+)
+def test_other_limits_are_not_taken_for_the_window(text: str) -> None:
+    body = json.dumps({"error": {"message": text}}).encode()
+    assert failure_from_http(400, {}, body).kind == "invalid_request"

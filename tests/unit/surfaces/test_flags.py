@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from detent.surfaces.cli.flags import FLAGS, NOT_YET, parse
+from detent.surfaces.cli.help import HEADINGS, SUBCOMMANDS, TAKEN, help_text
 from detent.surfaces.headless.wishes import USUAL_THINKING, options_from
 from detent.types.errors import BadInput
 
@@ -293,3 +294,27 @@ def test_an_empty_value_is_not_a_value_left_out(argv: list[str]) -> None:
 def test_an_empty_object_or_file_is_none(name: str) -> None:
     with pytest.raises(BadInput, match=f"{name} was given an empty value"):
         options_from(parse([name, ""]))
+
+
+def test_help_tells_of_every_flag_where_it_counts() -> None:
+    everywhere = {name for taken in TAKEN.values() for name in taken}
+    for flag in FLAGS:
+        assert (flag.name in _offered(help_text())) == (bool(flag.help) and not flag.only)
+        assert not flag.only or flag.name in everywhere
+    for name in SUBCOMMANDS:
+        assert _offered(help_text(name).partition("Flags:")[2]) == set(TAKEN.get(name, ()))
+
+
+def test_help_fits_a_terminal_and_has_all_its_headings() -> None:
+    text = help_text()
+    assert (
+        max(len(line) for name in ("", *SUBCOMMANDS) for line in help_text(name).split("\n")) <= 100
+    )
+    assert all(f"\n{heading}:\n" in text for heading in HEADINGS.values())
+
+
+def _offered(text: str) -> set[str]:
+    """Names at the beginning of a line of a flag list."""
+    names = (word.strip(",") for line in text.split("\n") for word in line.split("   ")[0].split())
+    known = {flag.name for flag in FLAGS}
+    return {name for name in names if name in known}

@@ -13,7 +13,7 @@ from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.framed import prompt_from
 from detent.surfaces.headless.frames import LONGEST_LINE, Frames, frame_line
 from detent.surfaces.headless.partials import Partials
-from detent.surfaces.headless.result import Ledger, failed_result, input_object
+from detent.surfaces.headless.result import TurnRecord, failed_result, input_object
 from detent.surfaces.headless.text import TextWriter
 from detent.types.content import Call, Document, Image, Opaque, Redacted, Text, Thinking
 from detent.types.effects import Reads, Runs, Writes
@@ -61,10 +61,10 @@ def started(call_id: str, *effects: Any, name: str = "T") -> CallStarted:
 
 
 def result_of(*events: Event, price: Any = lambda model, usage: 0.25) -> dict[str, Any]:
-    ledger = Ledger("s1", price, lambda model: (200_000, 32_000))
+    record = TurnRecord("s1", price, lambda model: (200_000, 32_000))
     for event in events:
-        ledger.add(event)
-    return ledger.result({"limits": {"turns": 3}})
+        record.add(event)
+    return record.result({"limits": {"turns": 3}})
 
 
 # exit codes

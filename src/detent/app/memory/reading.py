@@ -87,17 +87,15 @@ def _read(path: str, real: str) -> Sheet:
             return _faulty(path, real, "it is no file")
         data = file.read(MOST_BYTES + 1)
     is_whole = len(data) <= MOST_BYTES
-    data = data[:MOST_BYTES].removeprefix(codecs.BOM_UTF8)
-    if b"\0" in data:
-        return _faulty(path, real, "it is not text")
+    data, note = data[:MOST_BYTES], ""
     size = "" if is_whole else f"{facts.st_size:,} bytes"
+    # Some shells of Windows write UTF-16, and say so in the first two bytes.
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    coding = "utf-16" if is_wide else "utf-8-sig"
     try:
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        return Sheet(path, real, _plain(decoder.decode(data, final=is_whole)), size)
+        text = codecs.getincrementaldecoder(coding)().decode(data, final=is_whole)
     except UnicodeDecodeError:
-        text = _plain(data.decode(errors="replace"))
-        return Sheet(path, real, text, size, note="not all of it is UTF-8")
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        text, note = data.decode(coding, errors="replace"), f"not all of it is {coding[:6].upper()}"
+    if "\0" in text:
+        return _faulty(path, real, "it is not text")
+    return Sheet(path, real, text.replace("\r\n", "\n").replace("\r", "\n"), size, note=note)

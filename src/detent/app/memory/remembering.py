@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from detent.app.grounds import Grounds
-from detent.app.memory.choosing import Borders, Scope, excluder
+from detent.app.memory.choosing import Borders, Globs, Scope, excluder
 from detent.app.memory.finding import FOREIGN, in_folder, standing
 from detent.app.memory.reading import Shelf, doubt_about_file
 from detent.app.memory.touched import Touched
@@ -25,6 +25,8 @@ from detent.types.events import Reminded
 from detent.types.verdicts import Deny
 
 SOURCE = "memory"
+MOST_SAID = 20
+"""Notices of one session: a project may have any number of files that are wrong."""
 
 
 class View(Struct, frozen=True):
@@ -57,13 +59,14 @@ class Remembering:
         self._folders: dict[str, None] = {}
         """Those that were touched and do not lie on the way to where the session works."""
         self._nested: dict[str, list[Found]] = {}
-        """Memory of these, looked for once."""
+        """Memory of these, looked for once a prompt."""
         self._scopes: dict[str, Scope] = {}
         """By rule."""
+        self._globs = Globs()
         self._rewound = 0
         self._gathers = threading.Lock()
         """A turn that is cancelled does not wait for the disk, and the next may begin."""
-        self._borders = Borders(grounds.where.root, lambda: self._is_trusted)
+        self._borders = Borders(grounds.where, lambda: self._is_trusted)
         self._is_excluded, faults = excluder(grounds.settings.memory_excludes, grounds.own)
         for fault in faults:
             self._say(fault)
@@ -75,10 +78,12 @@ class Remembering:
     async def due(self, moment: Moment) -> Sequence[Reminded]:
         if is_off(self._grounds):
             return ()
-        if not self._has_news() and moment == "calls":
+        leads = moment != "calls"
+        if leads:
+            self._nested = {}  # people write such files meanwhile
+        if not await self._has_news() and not leads:
             return ()
         view = await self._view()
-        leads = moment != "calls"
         found = [*self._unread(view, leads), *self._gone(view, leads)]
         if found and self._gate.hears("instructions_loaded"):
             from detent.app.memory.announcing import announce
@@ -90,11 +95,12 @@ class Remembering:
         """Every file, whether it counts and why."""
         if is_off(self._grounds):
             return ()
-        self._has_news()
+        await self._has_news()
         return (await self._view()).pieces
 
-    def _has_news(self) -> bool:
-        """Whether calls have touched a folder for the first time, or what a rule waited for."""
+    async def _has_news(self) -> bool:
+        """Whether calls have touched what a rule waited for, or a folder that has memory for the
+        first time. Most have none: then all that is known need not be looked through."""
         new = self._touched.look(self._conversation.entries)
         if is_back := self._rewound != self._touched.rewound:
             self._rewound = self._touched.rewound
@@ -104,17 +110,24 @@ class Remembering:
             return is_back
         touched = list(self._touched.paths)
         waiting = [scope for scope in list(self._scopes.values()) if not scope.is_met]
-        news = [*(self._is_new(path) for path in new), *(one.meets(touched) for one in waiting)]
-        return is_back or any(news)
+        folders = [folder for path in new for folder in self._new_folders(path)]
+        is_met = [scope.meets(touched) for scope in waiting]
+        if is_back or any(is_met):
+            return True
+        return bool(folders) and await asyncio.to_thread(self._has_any, folders)
 
-    def _is_new(self, path: str) -> bool:
-        where, before = self._grounds.where, len(self._folders)
+    def _new_folders(self, path: str) -> list[str]:
+        where, found = self._grounds.where, list[str]()
         for folder in folders_below(where.root, path):
             if folder in self._folders or f"{where.cwd}/".startswith(f"{folder}/"):
                 continue
             if folder != path or os.path.isdir(path):
                 self._folders[folder] = None
-        return len(self._folders) > before
+                found.append(folder)
+        return found
+
+    def _has_any(self, folders: list[str]) -> bool:
+        return any(self._of(folder) for folder in folders)
 
     async def _view(self) -> View:
         """In a thread, for disks may be slow; what rules deny is judged here, as all is."""
@@ -143,7 +156,8 @@ class Remembering:
                 if (sheet := self._sheet(one)) is not None:
                     known.add(one.path)
                     trees.append(gathering.take(one, sheet, self._scope(one, touched)))
-            return View(tuple(trees), frozenset(known | gathering.seen))
+            lost = {tree.found.path for tree in trees if tree.is_silent}
+            return View(tuple(trees), frozenset((known | gathering.seen) - lost))
 
     def _sheet(self, found: Found) -> Sheet | None:
         if found.given is not None:
@@ -159,16 +173,16 @@ class Remembering:
         def counts(globs: tuple[str, ...]) -> bool:
             scope = self._scopes.get(found.path)
             if scope is None or scope.globs != globs:
-                scope = self._scopes[found.path] = Scope(globs, found.base)
+                scope = self._scopes[found.path] = Scope(globs, found.base, self._globs)
             return scope.meets(touched)
 
         return counts
 
     def _of(self, folder: str) -> list[Found]:
-        if folder not in self._nested:
-            look = self._grounds, self._is_excluded
-            self._nested[folder] = in_folder(folder, *look, nested=True)
-        return self._nested[folder]
+        known = self._nested
+        if folder not in known:
+            known[folder] = in_folder(folder, self._grounds, self._is_excluded, nested=True)
+        return known[folder]
 
     def _newly_denied(self, view: View) -> frozenset[str]:
         """Files of the project, and imports, that rules deny reading."""
@@ -211,9 +225,11 @@ class Remembering:
         return gone
 
     def _say(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
-            self._tell(text)
+        if text in self._said or len(self._said) > MOST_SAID:
+            return
+        self._said.add(text)
+        is_last = len(self._said) > MOST_SAID
+        self._tell("memory: there is more to say of other files" if is_last else text)
 
 
 def folders_below(root: str, path: str) -> list[str]:

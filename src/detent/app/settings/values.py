@@ -53,6 +53,8 @@ def number(values: Values, key: str, name: str, default: float | None) -> float 
 
 def whole(values: Values, key: str, name: str, default: int | None) -> int | None:
     value = number(values, key, name, default)
+    if value is not None and value % 1:
+        raise BadInput(f"{name}: {key} must be a whole number")
     return None if value is None else int(value)
 
 

@@ -42,6 +42,13 @@ class Boundary(Struct, frozen=True):
         return 1 + max((earlier.depth for earlier in self._earlier), default=0)
 
     @property
+    def told_again(self) -> list[Reminded]:
+        """What comes right back after the summary: files of memory, as they were read last."""
+        files = {(e.source, e.path): e for e in self.older if isinstance(e, Reminded) and e.path}
+        kept = {(e.source, e.path) for e in self.kept if isinstance(e, Reminded)}
+        return [entry for key, entry in files.items() if key not in kept]
+
+    @property
     def _earlier(self) -> list[Compacted]:
         return [entry for entry in self.older if isinstance(entry, Compacted)]
 

@@ -21,12 +21,13 @@ HEADING = "# From the record of the session, word for word"
 END = "Go on with the request. Do not repeat what is done; read files again where you need them."
 SHARES: dict[Kind, float] = {
     "request": 0.25,
-    "constraint": 0.25,
+    "constraint": 0.2,
     "todo": 0.1,
     "failing": 0.1,
     "file": 0.1,
     "name": 0.1,
     "decision": 0.1,
+    "said": 0.05,
 }
 """What each kind may have of the room for sure; what one leaves goes to the others in turn."""
 TITLES: dict[Kind, str] = {
@@ -37,7 +38,10 @@ TITLES: dict[Kind, str] = {
     "file": "Files written:",
     "name": "Names and values the user gave:",
     "decision": "Decisions:",
+    "said": "What else the user said earlier, the oldest first (not to be done again):",
 }
+BEGINNING = 10
+"""Sentences with which the user began."""
 LISTED: tuple[Kind, ...] = ("file", "name")
 """Kinds that read well in one line."""
 
@@ -89,7 +93,8 @@ def missing(facts: Iterable[Fact], summary: str, kept: Sequence[Entry] = ()) -> 
 def _is_kept(fact: Fact, lines: set[str], said: str, everything: str) -> bool:
     wanted = _plain(fact.text)
     if fact.kind in LISTED:
-        return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", everything) is not None
+        whole = rf"(?<!\w){re.escape(wanted)}(?!\w)"
+        return wanted in everything and re.search(whole, everything) is not None
     if fact.kind == "request":
         return wanted in everything
     return wanted in lines or wanted in said
@@ -113,19 +118,26 @@ def _texts(entries: Iterable[Entry]) -> Iterable[str]:
 
 
 def _chosen(facts: Sequence[Fact], most: int) -> list[Fact]:
-    """Each kind has its share; then the stronger kinds take what is left. The newest come first."""
+    """Each kind has its share; then the stronger kinds take what is left."""
     chosen: set[int] = set()
     free = most
     for share in (SHARES, dict.fromkeys(KINDS, 1.0)):
         for kind in KINDS:
             room = min(free, int(most * share[kind]))
-            for number in reversed(range(len(facts))):
+            for number in _strongest_first(facts, kind):
                 cost = len(facts[number].text) + 4
-                if facts[number].kind != kind or number in chosen or cost > room:
+                if number in chosen or cost > room:
                     continue
                 chosen.add(number)
                 room, free = room - cost, free - cost
     return [facts[number] for number in sorted(chosen)]
+
+
+def _strongest_first(facts: Sequence[Fact], kind: Kind) -> list[int]:
+    """The newest; but what a session began with says what it is about."""
+    numbers = [number for number, fact in enumerate(facts) if fact.kind == kind]
+    first = BEGINNING if kind == "said" else 0
+    return [*numbers[:first], *reversed(numbers[first:])]
 
 
 def _without_repeats(facts: Sequence[Fact]) -> list[Fact]:

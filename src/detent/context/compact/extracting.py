@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from detent.context.bounds import shortened
+from detent.context.bounds import in_one_line, shortened
 from detent.context.compact.boundary import current_request
 from detent.context.compact.facts import Fact
-from detent.context.compact.wording import binding, deciding, names
+from detent.context.compact.pasted import LIST, key_line, parted
+from detent.context.compact.wording import binds, decides, names, sentences, tells
 from detent.context.project import not_rewound
 from detent.types.content import Text, UserBlock, plain_text
 from detent.types.effects import Runs, Writes
@@ -20,26 +21,43 @@ LONGEST_COMMAND, LONGEST_FAULT, LONGEST_TODO = 300, 200, 300
 PIPED = "<stdin>\n"
 """How a prompt begins what came with it through a pipe: not the user's own words."""
 ASKING = ("AskUserQuestion",)
-FAULTS = ("error", "failed", "fatal", "exception", "not found", "denied", "cannot", "undefined")
 
 
 def facts_of(entries: Sequence[Entry]) -> tuple[Fact, ...]:
     """Of each kind the oldest first; what was said again counts where it was said last."""
     still = not_rewound(entries)
-    prompts = _newest(list(_said(still)))
+    prompts = [parted(text) for text in _newest(list(_said(still)))]
+    said = [one for typed, _ in prompts for one in sentences(typed)]
+    faults = [one for _, pasted in prompts for one in _faults(pasted)]
+    rules = dict.fromkeys(filter(binds, said))
     replies = _newest([plain_text(e.content) for e in still if isinstance(e, Replied)])
-    rules = {one: None for text in prompts for one in binding(text)}
-    decided = (one for text in (*replies, *prompts) for one in deciding(text))
+    decided = [one for text in replies for one in sentences(parted(text)[0]) if decides(one)]
+    # Those of the user last, where they weigh most.
+    decided += [one for one in said if decides(one)]
+    told = rules | dict.fromkeys(decided)
     return (
         *(Fact("request", text) for text in _request(entries)),
-        *_each("constraint", (one for text in prompts for one in binding(text))),
+        *_each("constraint", filter(binds, said)),
         *_each("todo", _open_todos(still)),
         *_each("failing", _failing(still)),
         *_each("file", _written(still)),
-        *_each("name", (one for text in prompts for one in names(text))),
-        # Those of the user last, where they weigh most.
+        *_each("name", (one for typed, pasted in prompts for one in _named(typed, pasted))),
         *_each("decision", (one for one in decided if one not in rules)),
+        *_each("said", (one for one in said + faults if tells(one) and one not in told)),
     )
+
+
+def _faults(pasted: list[list[str]]) -> Iterable[str]:
+    """Of what was pasted there stays the line that says what is wrong."""
+    lines = (key_line(block) for block in pasted if len(block) > LIST)
+    return (in_one_line(line, LONGEST_FAULT) for line in lines)
+
+
+def _named(typed: str, pasted: list[list[str]]) -> Iterable[str]:
+    yield from names(typed)
+    for block in pasted:
+        if len(block) <= LIST:
+            yield from names("\n".join(block))
 
 
 def _said(entries: Iterable[Entry]) -> Iterable[str]:
@@ -91,7 +109,7 @@ def _open_todos(entries: Iterable[Entry]) -> Iterable[str]:
             (todo.get("status"), todo.get("content")) if _is_object(todo) else ("", "")
         )
         if content and status != "completed":
-            yield _line(f"[{status}] {content}", LONGEST_TODO)
+            yield in_one_line(f"[{status}] {content}", LONGEST_TODO)
 
 
 def _written(entries: Iterable[Entry]) -> Iterable[str]:
@@ -113,7 +131,7 @@ def _failing(entries: Iterable[Entry]) -> Iterable[str]:
         if isinstance(entry, CallStarted):
             for effect in entry.effects:
                 if isinstance(effect, Runs):
-                    running[entry.call_id] = _line(effect.command, LONGEST_COMMAND)
+                    running[entry.call_id] = in_one_line(effect.command, LONGEST_COMMAND)
         elif isinstance(entry, CallEnded) and (command := running.pop(entry.call_id, "")):
             last.pop(command, None)
             last[command] = _fault(entry.outcome)
@@ -127,24 +145,12 @@ def _fault(outcome: Outcome) -> str:
             code = (data or {}).get("exitCode")
             how = f"(exit {code})" if isinstance(code, int) else "(failed)"
         case Cut(reason=reason, text=text):
-            how = f"({_line(reason, LONGEST_FAULT)})"
+            how = f"({in_one_line(reason, LONGEST_FAULT)})"
         case Done() | Refused():
             return ""
-    key = _key_line(text)
+    key = in_one_line(key_line(text.split("\n")), LONGEST_FAULT)
     return f"{how}: {key}" if key else how
-
-
-def _key_line(text: str) -> str:
-    """The line that says what is wrong: the last that sounds like it, else the last."""
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    telling = [line for line in lines if any(word in line.lower() for word in FAULTS)]
-    return _line((telling or lines or [""])[-1], LONGEST_FAULT)
 
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
-
-
-def _line(text: str, most: int) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 1] + "…"

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["request", "constraint", "todo", "failing", "file", "name", "decision"]
+Kind = Literal["request", "constraint", "todo", "failing", "file", "name", "decision", "said"]
 KINDS: tuple[Kind, ...] = (
     "request",
     "constraint",
@@ -13,6 +13,7 @@ KINDS: tuple[Kind, ...] = (
     "file",
     "name",
     "decision",
+    "said",
 )
 """The strongest first."""
 

@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from detent.context.compact.boundary import Boundary, boundary_of, current_request
-from detent.context.compact.contract import body_of, restored
+from detent.context.bounds import in_one_line
+from detent.context.compact.boundary import Boundary, current_request
+from detent.context.compact.contract import body_of
 from detent.context.project import not_rewound
-from detent.context.shaping import KEEP
 from detent.types.content import Call, plain_text
 from detent.types.effects import Reads, Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Compacted, Entry, Prompted, Replied
@@ -20,26 +20,6 @@ LONGEST_LINE, LONGEST_STEP, LONGEST_EARLIER = 240, 120, 4_000
 REQUESTS = "- Earlier requests:"
 """Told once: they are those of the whole session."""
 PENDING = re.compile(r"\b(to-?do|next|pending|remaining|follow[ -]up)\b", re.IGNORECASE)
-
-
-def compact_locally(
-    entries: Sequence[Entry], *, keep: int = KEEP, before_tokens: int, reactive: bool = False
-) -> Compacted | None:
-    """The entry that makes room, or None when there is nothing old enough to leave out."""
-    boundary = boundary_of(entries, keep)
-    if boundary is None:
-        return None
-    whole = restored(summary_of(boundary, entries), entries, boundary.kept)
-    return Compacted(
-        summary=whole.text,
-        keeps_from=boundary.keeps_from,
-        keeps=boundary.keeps,
-        before_tokens=before_tokens,
-        trigger="reactive" if reactive else "auto",
-        depth=boundary.depth,
-        lineage=boundary.lineage,
-        restored=whole.added,
-    )
 
 
 def summary_of(boundary: Boundary, everything: Sequence[Entry]) -> str:
@@ -67,7 +47,7 @@ def summary_of(boundary: Boundary, everything: Sequence[Entry]) -> str:
 def _earlier_requests(everything: Sequence[Entry]) -> list[str]:
     current = {entry.seq for entry in current_request(everything)}
     said = [e for e in not_rewound(everything) if isinstance(e, Prompted) and e.seq not in current]
-    return [_line(plain_text(entry.content)) for entry in said[-MOST_REQUESTS:]]
+    return [in_one_line(plain_text(entry.content), LONGEST_LINE) for entry in said[-MOST_REQUESTS:]]
 
 
 def _files(entries: Sequence[Entry]) -> list[str]:
@@ -88,7 +68,7 @@ def _pending(replies: Sequence[Replied]) -> list[str]:
     texts = [plain_text(reply.content) for reply in replies[-MOST_REPLIES:]]
     lines = [line.strip() for text in texts for line in text.split("\n")]
     hits = [line for line in lines if PENDING.search(line)]
-    return [_line(line) for line in hits[-MOST_PENDING:]]
+    return [in_one_line(line, LONGEST_LINE) for line in hits[-MOST_PENDING:]]
 
 
 def _timeline(older: Sequence[Entry]) -> list[str]:
@@ -104,7 +84,7 @@ def _step(started: CallStarted, ended: CallEnded | None) -> str:
         if isinstance(effect, Runs | Reads | Writes)
     ]
     failed = " (failed)" if ended is not None and is_error(ended.outcome) else ""
-    what = _line(" ".join((started.name, *touched[:1])), LONGEST_STEP)
+    what = in_one_line(" ".join((started.name, *touched[:1])), LONGEST_STEP)
     return what + failed
 
 
@@ -117,8 +97,3 @@ def _nested(earlier: Compacted) -> str:
     lines = [line for line in text.split("\n") if line.strip()]
     inner = "\n".join(f"  {line}" for line in lines if not line.lstrip().startswith(REQUESTS))
     return f"- Before that (an earlier summary, depth {earlier.depth}):\n{inner}"
-
-
-def _line(text: str, most: int = LONGEST_LINE) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 1] + "…"

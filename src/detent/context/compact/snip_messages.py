@@ -6,7 +6,7 @@ A stub says how much there was and how it began, so that the model knows what to
 from collections.abc import Iterator
 from typing import Any
 
-from detent.context.bounds import kept_in
+from detent.context.bounds import in_one_line, kept_in
 from detent.context.compact.view import Group, View
 from detent.context.trims import words_of
 from detent.types.codec import arguments_object, encode
@@ -53,13 +53,7 @@ def _of_texts(entry: Entry) -> Iterator[Group]:
 
 def stub(text: str) -> str:
     where = f"; the whole is in {path}" if (path := kept_in(text)) else ""
-    return f"[snipped: {len(text):,} characters{where}. It began: {preview(text)}]"
-
-
-def preview(text: str) -> str:
-    """One line, no longer than PREVIEW."""
-    flat = " ".join(text[: 4 * PREVIEW].split())
-    return flat if len(flat) <= PREVIEW else flat[: PREVIEW - 1] + "…"
+    return f"[snipped: {len(text):,} characters{where}. It began: {in_one_line(text, PREVIEW)}]"
 
 
 def short_arguments(arguments: str) -> str:

@@ -1,6 +1,7 @@
 """The summary that a model writes: read leniently, rendered by a template of our own."""
 
 import json
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +20,9 @@ TITLES = {
 """`last_request` is asked for, so that it is thought of, and not shown: the request itself stands
 beside the summary, and nobody's version of it."""
 LISTS = ("constraints", "decisions", "failed_approaches", "open_todos", "files_touched")
+LONGEST_CUT, MOST_PIECES = 60_000, 4
+"""Of an answer that was cut off: how much is looked at, and how many pieces are taken off."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 MOST_STARTS = 50
 """Places at which an object may begin that are tried."""
 
@@ -41,7 +45,7 @@ class Summary(Struct, frozen=True):
 
 def read_summary(text: str) -> Summary | None:
     """None where there is no object that tells anything, whatever stands around it."""
-    for fields in _objects(text):
+    for fields in _objects(text) or _objects(_mended(text)):
         read: dict[str, Any] = {
             name: _items(fields.get(name)) if name in LISTS else _text(fields.get(name))
             for name in Summary.__struct_fields__
@@ -81,6 +85,27 @@ def _objects(text: str) -> list[dict[str, Any]]:
     return found
 
 
+def _mended(text: str) -> str:
+    """An object that was cut off, with its ends put back; what is half goes."""
+    body = text[max(text.find("{"), 0) :][:LONGEST_CUT]
+    for _ in range(MOST_PIECES):
+        bare, is_open, _ = _STRING.sub("", body).partition('"')
+        ends: list[str] = []
+        for one in bare:
+            if one in "{[":
+                ends.append("}" if one == "{" else "]")
+            elif one in "}]" and ends:
+                ends.pop()
+        whole = body.rstrip("\\,") + is_open + "".join(reversed(ends))
+        try:
+            json.loads(whole, strict=False)
+        except (ValueError, RecursionError):
+            body = body.rpartition(",")[0]
+        else:
+            return whole
+    return ""
+
+
 def _text(value: Any) -> str:
     match value:
         case str():
@@ -112,4 +137,5 @@ def _items(value: Any) -> tuple[str, ...]:
 
 
 def _bounded(text: str, most: int) -> str:
+    """Its lines stay lines."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Iterator
 
+from detent.context.bounds import in_one_line
+
 LONGEST_SENTENCE = 400
 LONGEST_NAME = 120
-LONGEST_LINE = 20_000
 
-_FENCED = re.compile(r"^(```|~~~).*?(?:^\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_WRAPPED = re.compile(r"^(.{50,}[^\s.!?:;])\n(?=[a-zäöü(`])", re.MULTILINE)
+"""A line that goes on in the next: an editor has broken it."""
 _BULLET = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
-_SENTENCE_END = re.compile(r"(?<=[.!?;])[\"')\]]*\s+(?=[\"'(\[`*_]*[A-ZÄÖÜ0-9a-z/`])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[`*_]*[A-ZÄÖÜ0-9a-z/`])|(?<=;)\s+(?=[A-ZÄÖÜ])"
+)
 _NO_END = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|bzw|ca|no|nr)|\bz\.\s?B)\.$", re.IGNORECASE)
 
 _BINDING_WORDS = r"""
@@ -22,7 +26,8 @@ minimum limit(?:ed)?\ to until before\ you under\ no\ circumstances non-negotiab
 rather\ than instead\ of important(?:ly)? critical(?:ly)? rule constraint requirement policy
 muss müssen darf dürfen nie(?:mals)? immer nicht nur kein(?:e[nrsm]?)? ohne vermeide[nt]? achte
 stelle\ sicher behalte lass unbedingt
-not stop untouched unchanged intact
+not stop untouched unchanged intact frozen fixed read-only allowed permitted enough tops
+soll(?:te)?[nt]? bleib(?:en|t|e)? weg\ von höchstens mindestens fass
 """
 _DECIDING_WORDS = r"""
 decid(?:e[sd]?|ing) decision
@@ -51,79 +56,78 @@ _NAME = re.compile(
     r"""
       ([a-z][a-z0-9+.-]*://\S+)                                     # addresses
     | ([\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    | ((?:~|\.{1,2})?(?:/[\w.@+*-]+)+/?|[\w.@+-]+(?:/[\w.@+*-]+)+/?)  # paths
+    | ((?:~|\.{1,2}|\$\w+)?(?:/[\w.@+*-]+)+/?|[\w.@+-]+(?:/[\w.@+*-]+)+/?)  # paths
     | ([A-Z][A-Z0-9]{1,9}-\d+\b|\#\d+\b)                            # tickets
+    | ([A-Za-z]:\\\S+)                                                # paths of another system
+    | (\b\w+(?:(?:::|[:=])[\w.+-]+)+(?:\(\))?)                        # what belongs to what
+    | (\b\d{1,4}(?:[-.:/]\d{1,4}){2,}\b)                           # dates, times, addresses
     | (\b\w+(?:[.:-]+\w+)*\.\w+(?:[-+]\w+)*(?:\(\))?)                # files, dotted names, versions
     | (:\d{2,5}\b|\b\d{3,}\b)                                       # ports and other numbers
     | (--?[A-Za-z][\w-]+(?:=\S+)?)                                  # options
     | (\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?:\(\))?|\b_+[A-Za-z]\w+)    # snake_case
     | (\b[A-Za-z]*[a-z0-9][A-Z]\w*|\b[A-Z]{2,}[a-z]\w*)             # CamelCase
-    | (\b[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+)                            # hyphened
+    | (?P<hyphened>\b[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+)
+    | (?P<shouted>\b[A-Z][A-Z0-9]{3,}\b)
     | (\b(?:[A-Za-z]+\d|\d+[A-Za-z])[A-Za-z0-9]*)                   # hashes and the like
     """,
     re.VERBOSE,
 )
-_HYPHENED = 10
 _AROUND = ".,;:!?()[]\"'*_"
 _COMMON = frozenset({"e.g", "i.e", "etc", "and/or", "either/or", "he/she", "w/o", "n/a"})
 
 
-def prose(text: str) -> str:
-    """Without blocks of code: what is pasted is not what is said."""
-    return _FENCED.sub("\n", text)
-
-
-def sentences(text: str) -> Iterator[str]:
-    for line in prose(text).split("\n"):
-        if len(line) > LONGEST_LINE:  # data, not sentences
-            continue
+def sentences(typed: str) -> Iterator[str]:
+    for line in _WRAPPED.sub(r"\1 ", typed).split("\n"):
         rest = _BULLET.sub("", line).strip()
         held = ""
         for piece in _SENTENCE_END.split(rest) if rest else ():
             held = f"{held} {piece}".strip()
             if not _NO_END.search(held):
-                yield _bounded(held)
+                yield in_one_line(held, LONGEST_SENTENCE)
                 held = ""
         if held:
-            yield _bounded(held)
+            yield in_one_line(held, LONGEST_SENTENCE)
 
 
-def binding(text: str) -> Iterator[str]:
+def binds(sentence: str) -> bool:
     """What the user wants to be kept to. Rather too many than one too few."""
-    return (one for one in sentences(text) if _BINDING.search(one.lower()) and len(one.split()) > 1)
+    return _BINDING.search(sentence.lower()) is not None and len(sentence.split()) > 1
 
 
-def deciding(text: str) -> Iterator[str]:
-    return (
-        one
-        for one in sentences(text)
-        if _DECIDING.search(one.lower()) and len(one.split()) > 2 and not one.endswith("?")
-    )
+def decides(sentence: str) -> bool:
+    is_told = len(sentence.split()) > 2 and not sentence.endswith("?")
+    return is_told and _DECIDING.search(sentence.lower()) is not None
+
+
+def tells(sentence: str) -> bool:
+    """More than a word."""
+    return len(sentence.split()) > 1
 
 
 def names(text: str) -> Iterator[str]:
     """Identifiers, paths, addresses, numbers: what cannot be guessed again."""
-    said = prose(text)
-    for found in _MARKED.finditer(said):
+    for found in _MARKED.finditer(text):
         yield from _named(next(filter(None, found.groups()), ""))
-    for word in _MARKED.sub(" ", said).split():
+    for word in _MARKED.sub(" ", text).split():
         bare = word.strip(_AROUND)
         if len(word) > LONGEST_NAME or (bare.isalpha() and bare[1:].islower()):
             continue  # data, which would take long to search; or a plain word
         for found in _NAME.finditer(word):
             name = found[0].rstrip(".,;:!?")
             name = name if "(" in name else name.rstrip(")")
-            is_word = found.lastindex == _HYPHENED and name.islower() and name.count("-") < 2
-            if not is_word or any(map(str.isdigit, name)):
+            if not _is_word(name, found.lastgroup):
                 yield from _named(name)
+
+
+def _is_word(name: str, kind: str | None) -> bool:
+    """One of the language, and nobody's name."""
+    if kind == "shouted":
+        return _BINDING.search(name.lower()) is not None
+    is_joined = kind == "hyphened" and name.islower() and name.count("-") < 2
+    return is_joined and not any(map(str.isdigit, name))
 
 
 def _named(name: str) -> Iterator[str]:
     name = name.strip()
     if len(name) > 1 and name.lower() not in _COMMON:
         yield name
-
-
-def _bounded(sentence: str) -> str:
-    flat = " ".join(sentence.split())
-    return flat if len(flat) <= LONGEST_SENTENCE else flat[: LONGEST_SENTENCE - 1] + "…"

@@ -57,3 +57,9 @@ class Tree(Struct, frozen=True):
     @property
     def globs(self) -> tuple[str, ...]:
         return self.pieces[0].paths if self.pieces else ()
+
+    @property
+    def is_silent(self) -> bool:
+        """It is there, but empty or not to be read: what the model has read of it is void."""
+        silent = ("loaded", "unreadable")
+        return not self.text and bool(self.pieces) and self.pieces[0].state in silent

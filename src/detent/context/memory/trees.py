@@ -62,6 +62,8 @@ class Gathering:
         if globs and not sheet.fault and not counts(globs):
             waiting = Piece(found.path, found.level, found.why, "waits", len(text), paths=globs)
             return Tree(found, (waiting,))
+        if len(self.seen) >= MOST_FILES:
+            return Tree(found, (Piece(found.path, found.level, found.why, "left out", len(text)),))
         pieces, texts = self._taken(found, sheet, text)
         if globs:
             pieces[0] = replace(pieces[0], paths=globs)

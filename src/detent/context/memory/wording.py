@@ -1,5 +1,8 @@
 """How the model is told of a memory file."""
 
+import re
+
+from detent.context.bounds import one_line
 from detent.context.memory.record import MOST_OF_A_FILE, MOST_OF_ALL, Found
 
 WINS = "Follow them, but where the user asks for something else, the user wins."
@@ -17,7 +20,8 @@ def told(found: Found, globs: tuple[str, ...], body: str) -> str:
     whose, how = WHOSE[found.level]
     head = f"({whose}{about}. {how})"
     # No file can end its own tag and go on in another's name.
-    return f"{_tag(found.path)}\n{head}\n{body.strip().replace('</memory', '< /memory')}\n{END}"
+    said = _CLOSING.sub(r"< /\1", body.strip())
+    return f"{_tag(found.path)}\n{head}\n{said}\n{END}"
 
 
 def told_again(text: str) -> str:
@@ -29,23 +33,31 @@ def gone(path: str) -> str:
 
 
 def _tag(path: str) -> str:
-    return f'<memory file="{path.translate(_QUOTED)}">'
+    return f'<memory file="{_named(path)}">'
 
 
+def _named(path: str) -> str:
+    """A folder may be called anything, a line of somebody else's included."""
+    return one_line(path, LONGEST_PATH).translate(_QUOTED)
+
+
+LONGEST_PATH = 4_096
 END = "</memory>"
-_QUOTED = str.maketrans({"\n": " ", '"': "'", "<": "(", ">": ")"})
+_CLOSING = re.compile(r"<\s*/\s*(memory)", re.IGNORECASE)
+_QUOTED = str.maketrans({'"': "'", "<": "(", ">": ")"})
 
 
 def imported(path: str, by: str, text: str) -> str:
-    return f"[{path}, imported by {by}]\n{text.strip()}"
+    return f"[{_named(path)}, imported by {_named(by)}]\n{text.strip()}"
 
 
 def cut(text: str, path: str, size: str) -> str:
     return (
         f"{text[:MOST_OF_A_FILE]}\n"
-        f"[Cut here: the first {MOST_OF_A_FILE:,} of {size}; the rest can be read in {path}]"
+        f"[Cut here: the first {MOST_OF_A_FILE:,} of {size}; the rest is in {_named(path)}]"
     )
 
 
 def left_out(path: str) -> str:
-    return f"[{path} is left out: memory may have {MOST_OF_ALL:,} characters in all. Read it.]"
+    most = f"{MOST_OF_ALL:,} characters"
+    return f"[{_named(path)} is left out: memory may have {most} in all. Read it.]"

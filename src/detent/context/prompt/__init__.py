@@ -72,25 +72,32 @@ def _wherever(names: Callable[[Facts], tuple[Named, ...]], name: str) -> Section
 
 
 SECTIONS = (
+    # How it behaves
     Section("identity"),
     Section("fundamentals"),
     Section("tasks"),
+    # Tools
     Section("tools", lambda facts: facts.access.tools),
+    Section("code", lambda facts: facts.has("LSP")),
     _wherever(lambda facts: facts.agents, "agents"),
+    # What else there is
     _wherever(lambda facts: facts.plugins, "plugins"),
     _wherever(lambda facts: facts.servers, "mcp"),
     _wherever(lambda facts: facts.remotes, "remote"),
     Section("search", lambda facts: facts.has("WebSearch"), lambda facts: facts.engines),
     _wherever(lambda facts: facts.accounts, "accounts"),
-    Section("asking", lambda facts: facts.has("AskUserQuestion")),
+    # What the user has laid down
+    _wherever(lambda facts: tuple(map(Named, facts.access.hooks)), "hooks"),
     _wherever(lambda facts: facts.configuration, "configuration"),
-    Section("code", lambda facts: facts.has("LSP")),
+    # Working together
+    Section("asking", lambda facts: facts.has("AskUserQuestion")),
     Section("planning", lambda facts: facts.has("EnterPlanMode")),
     Section("tracking", lambda facts: facts.has("TodoWrite"), lambda facts: facts.workflows),
     _wherever(lambda facts: facts.teams, "teams"),
-    _wherever(lambda facts: tuple(map(Named, facts.access.hooks)), "hooks"),
+    # How it speaks
     Section("style"),
     Section("efficiency"),
+    # The session
     Section("permissions", group="dynamic", made=lambda facts: access_text(facts.access)),
     Section(
         "environment",
@@ -120,7 +127,7 @@ def build_prompt(
         stable, dynamic = [[part] for part in _parted(custom)]
     for one, text in rendered(facts, dynamic_only=custom is not None):
         (dynamic if one.group == "dynamic" else stable).append(text)
-    return _filled("\n\n".join(stable), "\n\n".join(filter(None, (*dynamic, append))))
+    return _filled("\n\n".join(stable), "\n\n".join(filter(str.strip, (*dynamic, append))))
 
 
 def shown(prompt: tuple[str, ...]) -> str:
@@ -134,7 +141,9 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _filled(*parts: str) -> tuple[str, ...]:
-    return tuple(part for part in parts if part)
+    """Providers refuse a block of nothing but space."""
+    texts = (part.replace(BOUNDARY, "") for part in parts)
+    return tuple(text for text in texts if text.strip())
 
 
 def section(name: str) -> str:

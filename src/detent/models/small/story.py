@@ -4,20 +4,27 @@ Everything the small profile decides, it decides from this, and this comes from 
 so a resumed session goes on as if it had never stopped.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from detent.types.codec import arguments_object
-from detent.types.content import Call, Result, Text, UserBlock, plain_text
+from detent.types.content import Call, Result, Text, plain_text
 from detent.types.messages import Assistant, Message, User
+
+_TAGGED = re.compile(r"(?:This file has changed\.[^\n]*\n)?<(?:surroundings>|memory file=)")
+_MEMORY = re.compile(r"<memory file=[^\n]*\n\([^\n]*\)\n(.*)\n</memory>", re.DOTALL)
+"""As the prompt speaks of them; a file that is gone has no line about whose it is."""
 
 
 class Asked(Struct, frozen=True):
     """Words of the user, or of the program on their behalf. The latest ones are the task."""
 
     text: str
+    notes: tuple[str, ...] = ()
+    """Memory files that came with them."""
 
 
 class Said(Struct, frozen=True):
@@ -61,18 +68,27 @@ def story_of(messages: Sequence[Message], folder: str = "") -> Story:
     for message in messages:
         if isinstance(message, Assistant):
             story += _told(message, results, f"{folder}/" if folder else "")
-        elif text := plain_text(_said_for_the_task(message)).strip():
-            story.append(Asked(text))
+        elif asked := _asked(message):
+            story.append(asked)
     return tuple(story)
 
 
-def _said_for_the_task(message: User) -> tuple[UserBlock, ...]:
-    """Without the date and what git says: they would stand where the task is looked for."""
-    return tuple(
-        block
-        for block in message.content
-        if not (isinstance(block, Text) and block.text.startswith("<surroundings>"))
-    )
+def _asked(message: User) -> Asked | None:
+    """Without the date and what git says: they would stand where the task is looked for. So would
+    memory, and what of it is met on the way comes with no task at all."""
+    texts = [block.text for block in message.content if isinstance(block, Text)]
+    told = [text for text in texts if _TAGGED.match(text)]
+    words = [text for text in texts if not _TAGGED.match(text)]
+    if told and len(told) == len(message.content):  # then the prompt itself looks like that
+        words = [told.pop()]
+    task = "".join(words).strip()
+    return Asked(task, tuple(filter(None, map(_note_in, told)))) if task else None
+
+
+def _note_in(text: str) -> str:
+    """What a memory file says; empty for what is none, or counts no longer."""
+    found = _MEMORY.search(text)
+    return found[1].strip() if found else ""
 
 
 def steps_of(story: Story) -> list[Step]:

@@ -20,6 +20,8 @@ from detent.types.messages import Assistant, Message, User
 LONGEST_RESULT = 1_600
 LONGEST_FILE = 5_000
 LONGEST_TASK = 600
+LONGEST_NOTES = 1_000
+MOST_NOTES = 4
 LONGEST_SETTING = 600
 CHARS_PER_TOKEN = 3
 """Code has shorter tokens than prose; an estimate that is too low only leaves room unused."""
@@ -86,7 +88,7 @@ def _told(story: Story) -> list[Message]:
         match one:
             case Asked(text=text):
                 task = shortened(text, LONGEST_TASK)
-                heard.append(f"Task: {shortened(text, LONGEST_FILE)}")
+                heard.append(f"{_noted(one.notes)}Task: {shortened(text, LONGEST_FILE)}")
             case Said(text=text):
                 _say(messages, heard, encode({"tool": ANSWER, "text": text}).decode())
                 heard = []
@@ -96,6 +98,16 @@ def _told(story: Story) -> list[Message]:
     if len(heard) > 2:  # a new task came with the result: the old one is not said again
         del heard[1]
     return [*messages, _user(heard or [GO_ON])]
+
+
+def _noted(notes: Sequence[str]) -> str:
+    """The beginning of those nearest to the work, which come last: a small model follows a few
+    lines, and loses the task in many."""
+    if not notes:
+        return ""
+    nearest = notes[-MOST_NOTES:]
+    share = LONGEST_NOTES // len(nearest)
+    return "Notes:\n" + "\n".join(note[:share] for note in nearest) + "\n\n"
 
 
 def _say(messages: list[Message], heard: list[str], text: str) -> None:

@@ -24,6 +24,8 @@ class Flag(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     metavar: str = ""
+    only: bool = False
+    """For a subcommand alone: its own help tells of it."""
 
 
 FLAGS = (
@@ -98,20 +100,20 @@ FLAGS = (
         metavar="HOW",
     ),
     Flag("--trust", "switch", "Trust this project's settings, for this run."),
-    Flag("--max-turns", "value", "Most model requests in a turn; 0 is no limit.", metavar="N"),
-    Flag("--max-time", "value", "Most seconds of a turn.", metavar="SECONDS"),
-    Flag("--max-budget-usd", "value", "Most dollars of the session; 0 lifts it.", metavar="USD"),
+    Flag("--max-turns", "value", "Model requests; 0 is no limit.", metavar="N"),
+    Flag("--max-time", "value", "Seconds.", metavar="SECONDS"),
+    Flag("--max-budget-usd", "value", "Dollars.", metavar="USD"),
     Flag(
-        "--max-tokens", "value", "Most tokens of the session.", ("--max-total-tokens",), metavar="N"
+        "--max-tokens", "value", "Tokens, read and written.", ("--max-total-tokens",), metavar="N"
     ),
-    Flag("--max-input-tokens", "value", "Most tokens read in the session.", metavar="N"),
-    Flag("--max-output-tokens", "value", "Most tokens written in the session.", metavar="N"),
-    Flag("--max-reasoning-tokens", "value", "Most tokens of thinking in it.", metavar="N"),
-    Flag("--max-model-calls", "value", "Most model calls of the session.", metavar="N"),
-    Flag("--max-tool-calls", "value", "Most tool calls of the session.", metavar="N"),
-    Flag("--max-delegated-tasks", "value", "Most tasks for subagents in it.", metavar="N"),
-    Flag("--max-session-turns", "value", "Most turns of the session.", metavar="N"),
-    Flag("--max-session-time", "value", "Most seconds of work in it.", metavar="SECONDS"),
+    Flag("--max-input-tokens", "value", "Tokens read.", metavar="N"),
+    Flag("--max-output-tokens", "value", "Tokens written.", metavar="N"),
+    Flag("--max-reasoning-tokens", "value", "Tokens of thinking.", metavar="N"),
+    Flag("--max-model-calls", "value", "Model requests.", metavar="N"),
+    Flag("--max-tool-calls", "value", "Tool calls.", metavar="N"),
+    Flag("--max-delegated-tasks", "value", "Tasks given to subagents.", metavar="N"),
+    Flag("--max-session-turns", "value", "Turns.", metavar="N"),
+    Flag("--max-session-time", "value", "Seconds of work.", metavar="SECONDS"),
     Flag("--strict-budget", "switch", "Send nothing that might pass a limit."),
     Flag(
         "--on-budget",
@@ -120,7 +122,7 @@ FLAGS = (
         choices=("halt", "wrap_up"),
         metavar="WHAT",
     ),
-    Flag("--task-budget", "value", "Tokens the model is told it has.", metavar="N"),
+    Flag("--task-budget", "value", "Tokens the model is told it has; no limit.", metavar="N"),
     Flag("--system-prompt", "value", "Replaces the built-in prompt.", metavar="TEXT"),
     Flag("--system-prompt-file", "value", "The same from a file.", metavar="FILE"),
     Flag("--append-system-prompt", "value", "Added behind the prompt.", metavar="TEXT"),
@@ -133,16 +135,16 @@ FLAGS = (
     Flag("--fork-session", "switch", "With --continue or --resume: on a copy."),
     Flag("--session-id", "value", "Id of the new session (a UUID).", metavar="UUID"),
     Flag("--no-session", "switch", "Save nothing.", ("--no-session-persistence",)),
-    Flag("--sessions", "list", "With permissions: only these past sessions.", metavar="ID"),
-    Flag("--home", "value", "With permissions test: stands for /home/dev.", metavar="DIR"),
-    Flag("--json", "switch", "With a subcommand: objects, one per line."),
-    Flag("--at", "value", "With context: the request of this step, as it was sent.", metavar="N"),
-    Flag("--all", "switch", "With context: every block."),
-    Flag("--last", "switch", "With uncompact: only what was left out last."),
-    Flag("--scripted", "switch", "With demo: follow a script, use no model."),
-    Flag("--yes", "switch", "With trust: agree to what is shown."),
-    Flag("--list", "switch", "With trust: the folders that are trusted."),
-    Flag("--remove", "switch", "With trust: take it back."),
+    Flag("--sessions", "list", "Only these past sessions.", metavar="ID", only=True),
+    Flag("--home", "value", "With test: stands for /home/dev.", metavar="DIR", only=True),
+    Flag("--json", "switch", "For programs: an object per line.", only=True),
+    Flag("--at", "value", "The request for the Nth answer instead.", metavar="N", only=True),
+    Flag("--all", "switch", "Every block, not only the largest.", only=True),
+    Flag("--last", "switch", "Only what was shortened last.", only=True),
+    Flag("--scripted", "switch", "Follow a script, use no model.", only=True),
+    Flag("--yes", "switch", "Agree to what is shown.", only=True),
+    Flag("--list", "switch", "The folders that are trusted.", only=True),
+    Flag("--remove", "switch", "Take it back.", only=True),
     Flag("--debug", "switch", "Trace the stages of the turn on stderr."),
     Flag("--version", "switch", "Print the version.", ("-v",)),
     Flag("--help", "switch", "Print this help.", ("-h",)),

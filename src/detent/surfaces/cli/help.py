@@ -1,6 +1,6 @@
 """What `detent --help` and `detent SUBCOMMAND --help` print."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from detent.surfaces.cli.flags import FLAGS, Flag
 
@@ -21,8 +21,19 @@ detent: a coding agent for the terminal. Every step holds.
   detent doctor                              what works here, tried out
   detent version                             the version
 
-Flags (--x y and --x=y):
+detent SUBCOMMAND --help lists the flags of a subcommand. --x y and --x=y are the same.
 """
+HEADINGS = {
+    "--print": "A run, and its model",
+    "--cwd": "Where, and in what form",
+    "--permission-mode": "What may run",
+    "--max-turns": "Limits of one turn",
+    "--max-budget-usd": "Limits of the session, kept when it is resumed (0 or none lifts one)",
+    "--system-prompt": "Prompt and settings",
+    "--continue": "Sessions",
+    "--debug": "Other",
+}
+"""What stands above a flag and those that follow it."""
 
 EXIT_CODES = """
 Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of permission · 4 budget or
@@ -52,15 +63,18 @@ detent trust [DIR]           what the files of a folder would do; asks whether t
 detent doctor                what works here, tried out; exit code 1 when something does not
 """,
     "memory": """\
-detent memory                the memory files that count here, why, and their tokens
+detent memory                the memory files that count here (CLAUDE.md, AGENTS.md, rules):
+                             whether each is read, why, and its tokens
 """,
     "context": """\
-detent context [SESSION]     what the next request of a session holds: where each block is from, why
-                             it is there and what it takes; the newest session of this folder
+detent context [SESSION]     what the next request of a session holds: where each block is from,
+                             why it is there, what it takes; without SESSION, the newest of
+                             this folder. Asks nobody, writes nothing. Flags that the run had
+                             (--tools, --append-system-prompt …) count here, too.
 """,
     "uncompact": """\
-detent uncompact [SESSION]   brings back what was left out of a session to save room; the newest
-                             session of this folder
+detent uncompact [SESSION]   bring back what was shortened or summed up in a session to save
+                             room; without SESSION, the newest of this folder
 """,
     "permissions": """\
 detent permissions takes:
@@ -91,13 +105,21 @@ TAKEN = {
 def help_text(subject: str = "") -> str:
     """Of a subcommand, where it is one."""
     if subject in SUBCOMMANDS:
-        taken = TAKEN.get(subject, ())
-        flags = _flags(flag for flag in FLAGS if flag.name in taken)
+        known = {flag.name: flag for flag in FLAGS}
+        flags = _lines(known[name] for name in TAKEN.get(subject, ()))
         return SUBCOMMANDS[subject] + (f"\nFlags:\n{flags}" if flags else "")
-    return USAGE + _flags(flag for flag in FLAGS if flag.help) + EXIT_CODES
+    return USAGE + "".join(_grouped()) + EXIT_CODES
 
 
-def _flags(flags: Iterable[Flag]) -> str:
+def _grouped() -> Iterator[str]:
+    for flag in FLAGS:
+        if heading := HEADINGS.get(flag.name):
+            yield f"\n{heading}:\n"
+        if flag.help and not flag.only:
+            yield _lines([flag])
+
+
+def _lines(flags: Iterable[Flag]) -> str:
     lines = []
     for flag in flags:
         names = ", ".join((*flag.aliases, flag.name) if flag.aliases else (flag.name,))

@@ -48,10 +48,10 @@ def said(prompt: Sequence[Any]) -> Said | None:
     """None for what is meant for the model."""
     if len(prompt) != 1 or not isinstance(prompt[0], Text):
         return None
-    name, _, rest = prompt[0].text.strip().partition(" ")
+    name, *rest = prompt[0].text.split(maxsplit=1) or ("",)
     found = (command for command in COMMANDS if f"/{command.name}" == name)
     command = next(found, None)
-    return None if command is None else Said(command, rest.strip())
+    return None if command is None else Said(command, "".join(rest).strip())
 
 
 async def run(one: Said, session: Session, hear: Hear) -> str:

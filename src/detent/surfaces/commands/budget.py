@@ -48,13 +48,15 @@ def _wish(words: list[str]) -> tuple[What, float | None]:
 
 def _lines(session: Session) -> list[str]:
     limits, left, spent = session.budget.limits(), session.left(), session.spent
-    lines = [f"{'':17}{'spent':>14}{'limit':>14}{'left':>14}"]
+    lines = [f"{'':17} {'spent':>13} {'limit':>13} {'left':>13}"]
     for what, words in WORDS.items():
         used, most = spent.of(what), limits.get(what)
-        if used or most:
+        is_unknown = what == "dollars" and spent.unpriced
+        if used or most or is_unknown:
+            known = _shown(used) if used or not is_unknown else "unknown"
             limit = "none" if most is None else _shown(most)
             rest = _shown(left[what]) if what in left else ""
-            lines.append(f"{words:17}{_shown(used):>14}{limit:>14}{rest:>14}")
+            lines.append(f"{words:17} {known:>13} {limit:>13} {rest:>13}")
     if len(lines) == 1:
         return ["Nothing is spent, and nothing is limited."]
     if spent.unpriced:

@@ -35,7 +35,7 @@ def printed(
     room = f"{ledger.tokens:,} of {ledger.window:,} tokens ({share:.0%})"
     yield f"{room} · {ledger.state} · {ledger.bytes:,} bytes"
     if not ledger.is_exact:
-        yield "The wire of the model is not known here: bytes are of our own notation."
+        yield "What its wire makes of this is not known here: bytes are of our own notation."
     if ledger.differs:
         yield f"Since it was sent, {ledger.differs}: bytes are those of today's."
     yield ""

@@ -1,6 +1,6 @@
 """Budgets on the command line, and what a result tells of them."""
 
-from math import isfinite
+from math import ceil, isfinite
 from typing import Any
 
 from msgspec import Struct
@@ -73,7 +73,8 @@ def told(session: Session, ended: TurnEnded) -> dict[str, Any]:
     options, spent = session.options, session.spent
     of_turn = {"turns": options.max_turns, "seconds": options.max_seconds}
     limits = {NAMES[what].key: most for what, most in session.budget.limits().items()}
-    used = {named.key: _rounded(spent.of(what)) for what, named in NAMES.items()}
+    used: dict[str, Any] = {k.key: _rounded(spent.of(what)) for what, k in NAMES.items()}
+    used["usd"] = _dollars(spent)
     found: dict[str, Any] = {
         "limits": {**{name: most for name, most in of_turn.items() if most}, **limits},
         "used": {"turns": len(ended.steps), "seconds": ended.ms / 1000, **used},
@@ -97,28 +98,35 @@ def way_on(session: Session, ended: TurnEnded) -> str:
     """The command that goes on with more, where a limit of this session has ended the turn."""
     if not session.path or not ended.limit:
         return ""
-    flag, most = _limit_met(session, ended)
-    return f'detent -p --resume {session.id} {flag} {_twice(most)} "go on"' if most else ""
+    flag, most = _more(session, ended)
+    return f'detent -p --resume {session.id} {flag} {most:.10g} "go on"' if most else ""
 
 
-def _limit_met(session: Session, ended: TurnEnded) -> tuple[str, float | None]:
-    named, most = NAMES[ended.limit], session.budget.limits().get(ended.limit)  # type: ignore[index,call-overload]
-    if most is None and ended.limit == "seconds":
-        return "--max-time", session.options.max_seconds
-    return named.flag, most
-
-
-def _twice(most: float) -> str:
-    return f"{most * 2:.10g}"
+def _more(session: Session, ended: TurnEnded) -> tuple[str, float]:
+    """The limit that was met, and one that leaves as much again as it was."""
+    options, limits = session.options, session.budget.limits()
+    if ended.limit == "steps":
+        return "--max-turns", 2 * (options.max_turns or 0)
+    if ended.limit == "seconds" and "seconds" not in limits:
+        return "--max-time", 2 * (options.max_seconds or 0)
+    what: What = ended.limit  # type: ignore[assignment]
+    if what not in limits:  # of an account that the session draws on
+        return "", 0
+    more = limits[what] + max(session.spent.of(what), ended.needed)
+    return NAMES[what].flag, more if what == "dollars" else ceil(more)
 
 
 def _part(spent: Spent) -> dict[str, Any]:
-    """A price that nobody knows is none, not 0."""
     return {
         "tokens": spent.usage.total,
-        "usd": None if spent.unpriced else _rounded(spent.dollars),
+        "usd": _dollars(spent),
         "model_calls": spent.requests,
     }
+
+
+def _dollars(spent: Spent) -> float | None:
+    """A price that nobody knows is none, not 0."""
+    return None if spent.unpriced else _rounded(spent.dollars)
 
 
 def _rounded(amount: float) -> float:

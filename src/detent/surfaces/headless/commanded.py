@@ -1,5 +1,6 @@
 """A slash command in a headless run: no turn, but the same frames and exit codes."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -8,15 +9,15 @@ from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands import Hear, Said, run
-from detent.surfaces.headless.activity import tell_notice
+from detent.surfaces.headless.activity import tell, tell_notice
 from detent.surfaces.headless.budget import told
 from detent.surfaces.headless.frames import frame_line
-from detent.surfaces.headless.result import Ledger
+from detent.surfaces.headless.result import TurnRecord
 from detent.surfaces.headless.shown import shown
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.streaming import FrameWriter
-from detent.types.events import Compacted, Event, TurnEnded
+from detent.types.events import Compacted, Event, Lost, Reason, TurnEnded
 from detent.types.usage import Usage
 
 
@@ -29,8 +30,7 @@ async def obey_once(
         signals.watch(session.interrupt)
         writer = None
         if output == "stream-json":
-            hook_events = arguments.on("--include-hook-events")
-            writer = FrameWriter(session, stdout, partial=False, hook_events=hook_events)
+            writer = FrameWriter(session, stdout, arguments)
             await writer.begin()
 
         async def hear(event: Event) -> None:
@@ -39,26 +39,35 @@ async def obey_once(
                 await writer.show(event)
 
         result = await obeyed(one, session, hear)
-        line = f"{shown(result['result'])}\n".encode() if output == "text" else frame_line(result)
-        await stdout.write(line)
-    return 0
+        if output != "text":
+            await stdout.write(frame_line(result))
+        elif result["is_error"]:
+            tell(result["result"])
+        else:
+            await stdout.write(f"{shown(result['result'])}\n".encode())
+    return signals.code or 0
 
 
 async def obeyed(one: Said, session: Session, hear: Hear) -> dict[str, Any]:
-    """The result of a turn that was none: what a compaction has cost is in it."""
+    """The result of a turn that was none: what a compaction has cost is in it. Cancelling it gives
+    one as well."""
     begun = time.perf_counter()
-    ledger = Ledger(session.id, session.price, session.bounds)
-    made: list[Compacted] = []
+    record = TurnRecord(session.id, session.price, session.bounds)
+    cost: dict[str, Usage] = {}
 
     async def listen(event: Event) -> None:
-        if isinstance(event, Compacted):
-            made.append(event)
+        if isinstance(event, Compacted | Lost) and event.usage.total:
+            cost[event.model] = cost.get(event.model, Usage()) + event.usage
         await hear(event)
 
-    text = await run(one, session, listen)
-    cost = {compacted.model: compacted.usage for compacted in made if compacted.usage.total}
+    error = ""
+    try:
+        text = await run(one, session, listen)
+    except asyncio.CancelledError:
+        text = error = "Interrupted."
     usage = sum(cost.values(), Usage())
     ms = round((time.perf_counter() - begun) * 1000)
-    ended = TurnEnded(turn=0, reason="end_turn", usage=usage, lost=cost, ms=ms)
-    ledger.add(ended)
-    return ledger.result(told(session, ended)) | {"result": text}
+    reason: Reason = "user_cancelled" if error else "end_turn"
+    ended = TurnEnded(turn=0, reason=reason, error=error, usage=usage, lost=cost, ms=ms)
+    record.add(ended)
+    return record.result(told(session, ended)) | {"result": text}

@@ -22,7 +22,7 @@ from detent.surfaces.headless.host_answers import HostApprover
 from detent.surfaces.headless.host_hooks import hooks_from
 from detent.surfaces.headless.jobs import tell_jobs
 from detent.surfaces.headless.link import Link
-from detent.surfaces.headless.result import Ledger, failed_result
+from detent.surfaces.headless.result import TurnRecord, failed_result
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.single import command_in
 from detent.surfaces.headless.start import approver_for
@@ -51,6 +51,8 @@ class Conversation:
         self._prompts: asyncio.Queue[Prompt | Said | None] = asyncio.Queue()
         self._next: Said | None = None
         """A command that came behind a prompt."""
+        self._obeying: asyncio.Task[dict[str, Any]] | None = None
+        """A command that runs."""
         self._session: Session | None = None
         self._writer: FrameWriter | None = None
         self._signals = Signals()
@@ -104,18 +106,18 @@ class Conversation:
     async def _turn(self, prompt: Prompt) -> None:
         session, writer = self._opened()
         await self._heed_thinking(session)
-        ledger = Ledger(session.id, session.price, session.bounds)
+        record = TurnRecord(session.id, session.price, session.bounds)
         async with aclosing(session.send(prompt)) as events:
             async for event in events:
                 if self._stop_next:
                     self._stop_next = not session.interrupt()
-                ledger.add(event)
+                record.add(event)
                 await writer.show(event)
                 if isinstance(event, TurnEnded) and event.reason == "user_cancelled":
                     await writer.write(_interruption(writer))
-        ended, summary = ledger.ended, ledger.summary()
+        ended, summary = record.ended, record.summary()
         assert ended is not None
-        result = ledger.result(told(session, ended))
+        result = record.result(told(session, ended))
         await writer.write(result)
         if self._prompts.empty():
             await writer.state("idle")
@@ -127,14 +129,17 @@ class Conversation:
 
         async with self._place_for(one) as (session, writer):
             await writer.begin()
+            self._obeying = asyncio.create_task(obeyed(one, session, writer.show))
             try:
-                result = await obeyed(one, session, writer.show)
+                result = await self._obeying
             except BadInput as error:
                 result = failed_result(session.id, str(error), "bad_input")
+            finally:
+                self._obeying = None
             await writer.write(result)
             if self._prompts.empty():
                 await writer.state("idle")
-        self._code = USAGE if result["is_error"] else 0
+        self._code = USAGE if result.get("reason") == "bad_input" else 0
 
     @asynccontextmanager
     async def _place_for(self, one: Said) -> AsyncIterator[tuple[Session, FrameWriter]]:
@@ -147,7 +152,7 @@ class Conversation:
             from detent.sdk.keyless import keyless
 
             async with Session(keyless(self._options)) as session:
-                yield session, FrameWriter(session, self._stdout, partial=False)
+                yield session, FrameWriter(session, self._stdout, self._arguments)
             return
         yield place
 
@@ -162,14 +167,8 @@ class Conversation:
                 self._options = replace(self._options, approver=approver_for(self._arguments))
             session = Session(self._options)
             self._thinking = self._options.thinking_budget
-            partial = self._arguments.on("--include-partial-messages")
             self._session = session
-            self._writer = FrameWriter(
-                session,
-                self._stdout,
-                partial=partial,
-                hook_events=self._arguments.on("--include-hook-events"),
-            )
+            self._writer = FrameWriter(session, self._stdout, self._arguments)
             self._facts.session, self._facts.path = session.id, session.path
             self._facts.cwd, self._facts.mode = lambda: session.cwd, lambda: session.mode
         return self._session, self._writer
@@ -182,6 +181,8 @@ class Conversation:
         await self._stdout.write(frame_line(frame))
 
     def _interrupt(self) -> bool:
+        if self._obeying is not None:
+            return self._obeying.cancel()
         return self._session is not None and self._session.interrupt()
 
     async def _read(self) -> None:

@@ -38,7 +38,7 @@ SUBTYPES: dict[Reason, str] = {
 """A failed request counts as `success` with `is_error`: that is how clients tell it apart."""
 
 
-class Ledger:
+class TurnRecord:
     """Collects the events of a turn and makes the result of them."""
 
     def __init__(

@@ -12,7 +12,7 @@ from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.headless.activity import Activity, LongCalls, tell, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
-from detent.surfaces.headless.result import Ledger
+from detent.surfaces.headless.result import TurnRecord
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.content import Text
@@ -51,11 +51,11 @@ async def _answer(
     async with Session(options) as session:
         gc.enable()
         signals.watch(session.interrupt)
-        ledger = Ledger(session.id, session.price, session.bounds)
+        record = TurnRecord(session.id, session.price, session.bounds)
         show = _writer(output, session, stdout, arguments)
         verbose = output == "text" and arguments.on("--verbose")
-        await _show_turn(session, prompt, (ledger, show, view_of(verbose=verbose)))
-        code = await _end(session, ledger, output, stdout, signals)
+        await _show_turn(session, prompt, (record, show, view_of(verbose=verbose)))
+        code = await _end(session, record, output, stdout, signals)
     for event in session.parting:
         tell_notice(event)
     return code
@@ -71,18 +71,18 @@ def command_in(prompt: Sequence[Any], arguments: Arguments) -> "Said | None":
 
 
 async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> None:
-    ledger, show, look = views
+    record, show, look = views
     async with aclosing(session.send(prompt)) as events:
         async for event in events:
-            ledger.add(event)
+            record.add(event)
             look(event)
             await show(event)
 
 
 async def _end(
-    session: Session, ledger: Ledger, output: str, stdout: Stdout, signals: Signals
+    session: Session, record: TurnRecord, output: str, stdout: Stdout, signals: Signals
 ) -> int:
-    ended, summary = ledger.ended, ledger.summary()
+    ended, summary = record.ended, record.summary()
     assert ended is not None
     jobs = _jobs_ended(session)
     is_resumable = signals.code is not None and bool(session.path)
@@ -90,7 +90,7 @@ async def _end(
         from detent.surfaces.headless.budget import told
         from detent.surfaces.headless.frames import frame_line
 
-        result = ledger.result(told(session, ended)) | jobs
+        result = record.result(told(session, ended)) | jobs
         await stdout.write(frame_line(result))
     elif ended.error and not is_resumable:
         tell(ended.error)
@@ -146,9 +146,7 @@ def _writer(output: str, session: Session, stdout: Stdout, arguments: Arguments)
         return _silent
     from detent.surfaces.headless.streaming import FrameWriter
 
-    partial = arguments.on("--include-partial-messages")
-    hook_events = arguments.on("--include-hook-events")
-    return FrameWriter(session, stdout, partial=partial, hook_events=hook_events).show
+    return FrameWriter(session, stdout, arguments).show
 
 
 async def _silent(event: Event) -> None:

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from detent.sdk.session import Session, new_uuid
+from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands import NAMES
 from detent.surfaces.headless.frames import Frames, frame_line
 from detent.surfaces.headless.jobs import JobFrames
@@ -13,13 +14,13 @@ from detent.types.events import Event, HookEnded, HookStarted, Opened, Progress,
 
 
 class FrameWriter:
-    def __init__(
-        self, session: Session, stdout: Stdout, *, partial: bool, hook_events: bool = False
-    ) -> None:
+    def __init__(self, session: Session, stdout: Stdout, arguments: Arguments) -> None:
         self._session = session
         self._stdout = stdout
         self._frames = Frames(session.id, new_uuid)
-        self._hook_events = hook_events
+        self._hook_events = arguments.on("--include-hook-events")
+        self._commands = () if arguments.on("--disable-slash-commands") else NAMES
+        partial = arguments.on("--include-partial-messages")
         self._partials = Partials(session.model) if partial else None
         self._jobs = JobFrames(lambda: session.jobs)
         self._tells_state = bool(os.environ.get("CLAUDE_CODE_SDK_READS_SESSION_STATE"))
@@ -53,7 +54,7 @@ class FrameWriter:
             tools=session.tools,
             model=session.model,
             mode=session.mode,
-            commands=NAMES,
+            commands=self._commands,
         )
         await self.write(init)
 

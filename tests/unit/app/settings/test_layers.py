@@ -136,6 +136,8 @@ def test_broken_json_is_named_with_file_and_line(disk: Disk, place: str) -> None
         ({"idleTimeout": "9"}, "idleTimeout must be a number"),
         ({"requestTimeout": True}, "requestTimeout must be a number"),
         ({"maxToolConcurrency": "x"}, "maxToolConcurrency must be a number"),
+        ({"maxTurns": 2.5}, "maxTurns must be a whole number"),
+        ({"budget": {"tokens": 0.5}}, "budget: tokens must be a whole number"),
         ({"toolSearch": "on"}, "toolSearch is one of auto, always, never, not 'on'"),
     ],
 )

@@ -129,6 +129,38 @@ def test_the_task_is_what_the_user_said() -> None:
     assert said(request.requests[0]) == "Task: mend area.py"
 
 
+def memory(text: str) -> Text:
+    return Text(f'<memory file="/p/CLAUDE.md">\n(Whose they are.)\n{text}\n</memory>')
+
+
+def test_memory_stands_before_the_task_in_short() -> None:
+    """And is no part of it, however much there is."""
+    files = *(memory("far away"),) * 9, *(memory("use tabs"),) * 3, memory("x" * 50_000)
+    first, *later = talk(RAN, READ)
+    assert isinstance(first, User)
+    messages: list[Message] = [User((*files, *first.content)), *later]
+    told = ask(messages, {"tool": "find", "pattern": "*"}).requests[0].messages
+    begin, end = (str(told[place].content[0]) for place in (0, -1))
+    assert "Notes:" + "\\nuse tabs" * 3 + "\\nxxx" in begin and 300 < len(begin) < 1_300
+    assert begin.index("xxx") < begin.index("Task: mend area.py")
+    assert "Task: mend area.py" in end and "xxx" not in end and "use tabs" not in end
+
+
+def test_memory_met_on_the_way_or_gone_is_not_taken_for_a_task() -> None:
+    gone = Text('<memory file="/p/X.md">\nThis file counts no longer.\n</memory>')
+    read = [READ[0], User((*READ[1].content, memory("about this folder")))]
+    begin = User((gone, Text("mend area.py")))
+    request = ask([begin, *RAN, *read], {"tool": "find", "pattern": "*"}).requests[0]
+    assert "about this folder" not in str(request) and "no longer" not in str(request)
+    assert "Task: mend area.py" in said(request)
+
+
+def test_a_prompt_that_looks_like_a_word_of_the_program_is_still_the_task() -> None:
+    pasted = Text("<surroundings>\nwhat does this tag mean?")
+    request = ask([User((memory("use tabs"), pasted))], {"tool": "find", "pattern": "*"})
+    assert said(request.requests[0]).endswith("Task: <surroundings>\nwhat does this tag mean?")
+
+
 def test_requests_only_grow() -> None:
     """The server's prefix cache holds: what was sent is sent again as it was."""
     whole = talk(RAN, READ, EDITED, step(4, "Bash", "OK", command=TEST))
