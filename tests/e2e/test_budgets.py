@@ -255,7 +255,11 @@ def test_limits_are_kept_one_by_one(runner: Runner) -> None:
     kept = [
         e["budget"] for e in runner.entries(first.result["session_id"]) if e["type"] == "budgeted"
     ]
-    assert kept == [{"tokens": 500, "calls": 7}, {"tokens": 500, "calls": 8}, {"calls": 8}]
+    assert kept == [
+        {"tokens": 500, "calls": 7},
+        {"tokens": 500, "calls": 8},
+        {"tokens": 0, "calls": 8},
+    ]
 
 
 def test_a_fork_inherits_what_was_spent_and_what_may_be(runner: Runner) -> None:
@@ -513,3 +517,86 @@ def test_a_model_that_can_be_told_is_told_its_task_budget(
     betas = {name.lower(): value for name, value in request.headers.items()}
     assert ("task-budgets-2026-03-13" in betas.get("anthropic-beta", "")) is (told is not None)
     assert budget_of(ran)["task"] == {"total": int(total), "remaining": int(total)}
+
+
+# What users met
+
+
+@pytest.mark.parametrize("output", ["json", "stream-json"])
+def test_the_last_answer_is_the_result(runner: Runner, output: str) -> None:
+    runner.serve(LOOK, LOOK, "what I have", after="error")
+    ran = runner.prompt("x", "--max-tokens", "200", "--on-budget", "wrap_up", output=output)
+    assert ran.code == 4 and ran.result["is_error"] is True
+    assert ran.result["result"] == "what I have"
+    assert ran.result["errors"] == ["Budget spent: 240 of 200 tokens."]
+    assert ran.result["terminal_reason"] == "budget_exhausted"
+
+
+def test_without_a_last_answer_the_reason_is_the_result(runner: Runner) -> None:
+    """What was said before a call is no answer."""
+    runner.serve(reply("I look", call("Bash", command="true"), input=200), after="repeat_last")
+    ran = runner.prompt("x", "--max-tokens", "200")
+    assert ran.result["result"].startswith("Budget spent") and ran.result["text"] == "I look"
+
+
+def test_people_are_told_once_that_the_budget_is_spent(runner: Runner) -> None:
+    runner.serve(LOOK, LOOK, "what I have", after="error")
+    ran = runner.run("-p", "x", "--max-tokens", "200", "--on-budget", "wrap_up")
+    assert ran.code == 4 and ran.stdout == "what I have\n"
+    assert ran.stderr.count("Budget spent") == 1
+
+
+@pytest.mark.parametrize("wire", ["chat"])
+def test_a_server_that_reports_no_usage_is_held_to_an_estimate(runner: Runner) -> None:
+    silent = reply(call("Bash", command="true"), quirks=["no_usage"])
+    runner.serve(silent, after="repeat_last")
+    ran = runner.prompt("x", "--max-tokens", "20000")
+    assert ran.code == 4 and 1 <= len(runner.requests) < 10
+    budget = budget_of(ran)
+    assert budget["estimated"] is True and budget["used"]["tokens"] >= 20_000
+    assert tokens_of(ran) == 0, "nothing was reported"
+    assert budget["by"]["main"]["tokens"] == budget["used"]["tokens"]
+    assert budget["by"]["main"]["model_calls"] == len(runner.requests)
+    later = again(runner, ran)
+    assert later.code == 4 and budget_of(later)["used"] | {"seconds": 0, "session_seconds": 0} == {
+        **budget["used"],
+        "turns": 0,
+        "seconds": 0,
+        "session_seconds": 0,
+    }, "the log says the same as the account"
+    told = runner.run("-p", "/budget", "--resume", ran.result["session_id"]).stdout
+    assert "are estimated: their server reported none" in told
+
+
+@pytest.mark.parametrize("wire", ["chat"])
+def test_an_estimate_has_its_price(runner: Runner) -> None:
+    runner.serve(reply(call("Bash", command="true"), quirks=["no_usage"]), after="repeat_last")
+    ran = runner.prompt("x", "--max-budget-usd", "0.0001")
+    assert ran.code == 4 and len(runner.requests) == 1
+    assert budget_of(ran)["used"]["usd"] > 0.0001
+
+
+def test_an_empty_value_is_an_error(runner: Runner) -> None:
+    runner.serve("never")
+    ran = runner.run("-p", "x", "--max-budget-usd", "")
+    assert ran.code == 2 and "--max-budget-usd was given an empty value" in ran.stderr
+    assert not runner.requests
+
+
+def test_settings_count_beside_what_was_kept(runner: Runner) -> None:
+    runner.serve("one", LOOK, after="repeat_last")
+    first = runner.prompt("x", "--max-tokens", "5000")
+    second = again(runner, first, "--settings", '{"budget": {"toolCalls": 1, "tokens": 9}}')
+    assert second.code == 4
+    assert budget_of(second)["limits"] == {"tokens": 5_000, "tool_calls": 1}
+
+
+def test_strict_can_be_lifted(runner: Runner) -> None:
+    runner.serve("one", "two", "three")
+    first = runner.prompt("x", "--strict-budget", "--max-tokens", "900000")
+    assert budget_of(first)["strict"] is True
+    assert "strict" not in budget_of(again(runner, first, "--strict-budget=false"))
+    assert "strict" not in budget_of(again(runner, first)), "and stays so"
+    resumed = ("--resume", first.result["session_id"])
+    assert "Strict:" in runner.run("-p", "/budget strict on", *resumed).stdout
+    assert "Strict:" not in runner.run("-p", "/budget strict off", *resumed).stdout

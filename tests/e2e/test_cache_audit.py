@@ -102,7 +102,7 @@ def test_a_miss_names_what_changed(runner: Runner) -> None:
     changed = ("--resume", session, "--append-system-prompt", "Be kind.", "--verbose")
     told = runner.prompt("and more", *changed, output="text")
     lost = "10,000 tokens were not read from the prompt cache: "
-    why = "part 2 of the system prompt has changed"
+    why = "the session's part of the system prompt has changed"
     assert f"{lost}the session was resumed; {why}" in told.stderr
     assert f"Last miss: {lost}{why}" in runner.run("context", session).stdout
 
@@ -117,6 +117,6 @@ def test_a_request_that_cannot_be_made_again_says_so(runner: Runner) -> None:
     assert (same["bytes"], same["differs"]) == (size, "")
     other = json.loads(runner.run(*shown).stdout)
     assert other["bytes"] < size
-    assert other["differs"] == "part 2 of the system prompt has changed"
+    assert other["differs"] == "the session's part of the system prompt has changed"
     table = runner.run("context", session, "--at", "1").stdout
-    assert "Since it was sent, part 2 of the system prompt has changed" in table
+    assert "Since it was sent, the session's part of the system prompt has changed" in table

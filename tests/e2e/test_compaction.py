@@ -99,7 +99,7 @@ def test_the_window_is_learned_from_the_servers_words(runner: Runner) -> None:
     assert (ran.code, ran.result["result"]) == (0, "done"), ran
     (boundary,) = ran.of("system", "compact_boundary")
     assert boundary["compact_metadata"]["is_reactive"] is True
-    (entry,) = [e for e in runner.entries(ran.result["session_id"]) if e["type"] == "compacted"]
+    (entry,) = [e for e in runner.entries(ran.result["session_id"]) if e["type"] == "learned"]
     assert entry["window"] == 12_000
     sizes = [len(texts(request)) for request in runner.requests]
     assert sizes[-1] < sizes[-2] / 2

@@ -181,3 +181,10 @@ def test_a_bad_wish_is_named(runner: Runner, tmp_path: Path) -> None:
     runner.serve(end())
     ran = runner.run("-p", "x", "--settings", '{"compaction": {"order": ["nano"]}}')
     assert ran.code == 2 and "order names stages" in ran.stderr
+
+
+def test_people_who_look_on_are_told_that_room_was_made(runner: Runner) -> None:
+    runner.serve(*printing(40), end())
+    ran = runner.run("-p", "look", "--verbose", *house(runner), env=KEY)
+    told = [line for line in ran.stderr.splitlines() if "`detent uncompact` undoes it" in line]
+    assert ran.code == 0 and told and all(" → " in line for line in told)

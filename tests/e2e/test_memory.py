@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -212,3 +213,32 @@ def test_hooks_are_told_of_memory(runner: Runner) -> None:
     event = json.loads(seen.read_text())
     assert event["hook_event_name"] == "InstructionsLoaded"
     assert (event["file_path"], event["memory_type"]) == (str(runner.work / "CLAUDE.md"), "Project")
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "why"),
+    [
+        (("--settings", '{"memoryFiles": false}'), {}, 'switched off by "memoryFiles": false'),
+        ((), {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"}, "by CLAUDE_CODE_DISABLE_CLAUDE_MDS=1"),
+        (("--settings", '{"claudeMdExcludes": ["**"]}'), {}, "left out by claudeMdExcludes"),
+    ],
+)
+def test_the_table_says_what_switches_memory_off(
+    runner: Runner, flags: tuple[str, ...], env: dict[str, str], why: str
+) -> None:
+    folder = plant(runner)
+    table = runner.run("memory", *flags, cwd=folder, env=env).stdout
+    assert "No memory is read: " in table and why in table, table
+    assert "would be one" not in table
+    runner.serve("so")
+    said = runner.prompt("/memory", *flags, cwd=folder, env=env, output="text").stdout
+    assert why in said, said
+
+
+def test_what_is_wrong_with_a_file_is_told_once(runner: Runner) -> None:
+    (runner.work / "CLAUDE.md").write_bytes(b"\x00\x01\x02 no text")
+    (runner.work / "AGENTS.md").write_text("Be brief. " * 3_000)
+    rows = runner.run("memory").stdout
+    assert rows.count("CLAUDE.md") == 1 and "Note: " not in rows, rows
+    (runner.work / "CLAUDE.md").write_text("Be brief. " * 3_000)
+    assert re.search(r"^ +\d,\d{3}  loaded", runner.run("memory").stdout, re.MULTILINE)

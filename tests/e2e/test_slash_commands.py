@@ -12,6 +12,7 @@ from detent.testing import call, reply
 
 from .conftest import Frame, Runner
 
+ALL = ["budget", "compact", "context", "cost", "help", "memory", "usage"]
 LONG = "A long answer about boats, quays and the tide. " * 120
 FACTS = json.dumps({"goal": "keep the quay dry", "last_request": "and now?"})
 NO_KEY: dict[str, str | None] = {
@@ -51,7 +52,7 @@ def test_what_needs_no_model_works_without_a_key_and_without_a_network(
 def test_help_names_all_of_them(runner: Runner) -> None:
     lines = runner.run("-p", "/help", env=NO_KEY).stdout.splitlines()
     names = [line.split()[0] for line in lines]
-    assert names == ["/budget", "/compact", "/context", "/help", "/memory"]
+    assert names == [f"/{name}" for name in ALL]
 
 
 def test_a_command_asks_no_model(runner: Runner) -> None:
@@ -254,7 +255,7 @@ def test_commands_between_turns(runner: Runner) -> None:
     assert ran.code == 0
     assert len({frame["session_id"] for frame in ran.frames if "session_id" in frame}) == 1
     for init in ran.of("system", "init"):
-        assert init["slash_commands"] == ["budget", "compact", "context", "help", "memory"]
+        assert init["slash_commands"] == ALL
 
 
 def test_a_command_is_not_joined_with_prompts_that_wait(runner: Runner) -> None:
@@ -298,6 +299,71 @@ def test_a_host_is_told_which_there_are(runner: Runner) -> None:
     runner.serve("never")
     live = runner.converse()
     commands = live.control("initialize")["response"]["commands"]
-    assert {"name": "memory", "argumentHint": ""}.items() <= commands[-1].items()
+    assert {"name": "memory", "argumentHint": ""}.items() <= commands[-2].items()
     live.end_input()
     live.finish()
+
+
+# Slips
+
+
+@pytest.mark.parametrize(("text", "meant"), [("/contxt", "context"), ("/bugdet", "budget")])
+def test_a_slip_of_the_pen_costs_nothing(runner: Runner, text: str, meant: str) -> None:
+    runner.serve("never")
+    ran = runner.run("-p", text)
+    assert ran.code == 2 and f"unknown command {text}; did you mean /{meant}?" in ran.stderr
+    live = runner.converse()
+    live.say(text)
+    result = live.next("result")
+    assert result["is_error"] is True and f"did you mean /{meant}?" in result["result"]
+    assert live.finish().code == 2
+    assert not runner.requests and runner.logs == []
+
+
+@pytest.mark.parametrize("text", ["/contxt of it", "/src/contxt", "/zebra"])
+def test_all_else_is_a_prompt(runner: Runner, text: str) -> None:
+    runner.serve("answered")
+    assert runner.prompt(text).result["result"] == "answered"
+
+
+# What it has cost
+
+
+@pytest.mark.parametrize("name", ["cost", "usage"])
+def test_cost_tells_what_it_was_for_and_at_which_prices(runner: Runner, name: str) -> None:
+    session = grown(runner, turns=2)
+    lines = runner.run("-p", f"/{name}", "--resume", session, env=NO_KEY).stdout.splitlines()
+    assert lines[0].split() == ["model", "calls", "tokens", "dollars"]
+    assert lines[1].split()[:3] == ["main", "2", "7,800"] and "$" in lines[1]
+    assert lines[-1].startswith("At the prices of 20")
+
+
+def test_an_unknown_price_is_said(runner: Runner) -> None:
+    runner.serve(reply("x", input=100, output=5))
+    session = runner.prompt("x", "--model", "mystery-1").result["session_id"]
+    told = runner.run("-p", "/cost", "--resume", session).stdout
+    assert "unknown" in told and "105 tokens of models of unknown price" in told
+
+
+# What a run would say as well
+
+
+def test_notes_of_the_settings_are_told(runner: Runner) -> None:
+    ran = runner.run("-p", "/budget", "--settings", '{"budget": {"tool_calls": 3}}', env=NO_KEY)
+    assert ran.code == 0 and "budget: unknown key tool_calls" in ran.stderr
+
+
+def test_who_has_switched_compaction_off(runner: Runner) -> None:
+    session = grown(runner, turns=2)
+    ran = runner.run("-p", "/compact", "--resume", session, env={"DISABLE_COMPACT": "1"})
+    assert ran.code == 0 and "DISABLE_COMPACT has switched it off" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["modelCalls", "model-calls", "MODEL_CALLS", "model calls", "requests"]
+)
+def test_a_limit_goes_by_many_names_and_is_shown_under_one(runner: Runner, name: str) -> None:
+    told = runner.run("-p", f"/budget {name} 1000000000000", env=NO_KEY).stdout
+    assert told.splitlines()[1].split() == [
+        "model", "calls", "0", "1,000,000,000,000", "1,000,000,000,000",
+    ]  # fmt: skip

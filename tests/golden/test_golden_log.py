@@ -14,7 +14,7 @@ import msgspec
 from detent.context.conversation import Conversation
 from detent.context.project import project
 from detent.session.log import frame, read_log
-from detent.types.content import Image, Redacted, Result, Text, Thinking
+from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
 from detent.types.effects import Effect
 from detent.types.events import (
     Budgeted,
@@ -22,7 +22,9 @@ from detent.types.events import (
     CallStarted,
     Classified,
     Entry,
+    Estimated,
     HooksRan,
+    Learned,
     Lost,
     Opened,
     Prompted,
@@ -42,6 +44,8 @@ LATER = HERE / "log-v1-withheld.jsonl"
 """With `Withheld`, documents, and the value a turn may end with."""
 JUDGED = HERE / "log-v1-classified.jsonl"
 """With `Classified`, what it has cost, and a command outside the sandbox."""
+SHAPED = HERE / "log-v1-shaped.jsonl"
+"""With budgets, memory, trims, a compaction with all its fields, and what undoes both."""
 
 
 class Golden(msgspec.Struct):
@@ -56,7 +60,9 @@ def test_every_entry_is_read() -> None:
     assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - {
         Budgeted,
         Classified,
+        Estimated,
         HooksRan,
+        Learned,
         Lost,
         Restored,
         Trimmed,
@@ -104,6 +110,35 @@ def test_a_log_of_mode_auto_is_read_and_written_the_same() -> None:
     assert "publishes" not in repr(project(reading.entries[:7])), (
         "what it says is not for the model"
     )
+
+
+def test_a_log_that_was_shaped_is_read_and_written_the_same() -> None:
+    reading = read_log(str(SHAPED))
+    assert (reading.damaged, reading.torn) == (0, False)
+    assert b"".join(map(frame, reading.entries)) == SHAPED.read_bytes()
+    later = {Budgeted, Estimated, HooksRan, Learned, Lost, Restored, Trimmed}
+    assert later < {type(entry) for entry in reading.entries}
+
+
+def test_what_was_shortened_reads_so_until_it_is_restored() -> None:
+    entries = read_log(str(SHAPED)).entries
+    memory, asked = Text('<memory file="/p/CLAUDE.md">Tabs.</memory>'), entries[2]
+    assert isinstance(asked, Prompted)
+    looks = Call("c1", "Read", '{"file_path":"a.py"}')
+    trimmed = project(entries[:10])
+    assert trimmed[0] == User((memory, *asked.content)), "it leads"
+    assert trimmed[1] == Assistant((Text("I look."), looks), "m")
+    assert trimmed[2] == User((Result("c1", (Text("a … text"),)),))
+    compacted = project(entries[:18])
+    assert compacted[0] == User((Text("A summary."), *asked.content)), "the request stays"
+    assert len(compacted) == 4
+    restored = project(entries)
+    assert restored[0] == User((memory, *asked.content))
+    assert restored[1] == Assistant((Text("First I look."), looks), "m")
+    assert restored[2] == User((Result("c1", (Text("a very long text"),)),))
+    for messages in (trimmed, compacted, restored):
+        check_valid(messages)
+    assert Conversation(entries).messages() == restored
 
 
 def test_withheld_pictures_stay_notes() -> None:

@@ -17,6 +17,7 @@ from detent.types.events import (
     Compacted,
     Entry,
     Prompted,
+    Reminded,
     Replied,
     Restored,
     Trim,
@@ -125,3 +126,24 @@ def test_a_compaction_within_another_knows_it(log: list[Entry], keep: int) -> No
 def _answer() -> Replied:
     content = (Text("and on"),)
     return Replied(turn=9, step=0, model="m", content=content, stop="end_turn", usage=Usage())
+
+
+def test_files_told_again_are_read_once_when_it_is_undone() -> None:
+    def told(seq: int, text: str, path: str = "/p/CLAUDE.md") -> Reminded:
+        return Reminded(seq=seq, text=text, source="memory", path=path)
+
+    def texts(entries: list[Entry]) -> list[str]:
+        return [entry.text for entry in effective(entries) if isinstance(entry, Reminded)]
+
+    first, cut = told(1, "a"), Compacted(seq=3, summary="s", keeps_from=3)
+    said = Prompted(seq=2, turn=1, content=(Text("hi"),))
+    undone = Restored(seq=6, entries=(3,))
+    same = [first, said, cut, told(4, "a"), undone]
+    assert [entry.seq for entry in effective(same) if isinstance(entry, Reminded)] == [1]
+    other: list[Entry] = [first, said, cut, told(4, "b"), undone]
+    assert texts(other) == ["b"]
+    assert texts([*other, told(7, "a")]) == ["b", "a"], "what comes later changes nothing"
+    late = [told(7, "b"), told(8, "a")]
+    assert texts([first, said, cut, undone, *late]) == ["a", "b", "a"], "nor is it a twin"
+    assert texts([first, said, told(4, "a"), undone]) == ["a", "a"], "nothing was undone"
+    assert texts([first, said, cut, told(4, "b", "/q"), undone]) == ["a", "b"]

@@ -259,14 +259,14 @@ def test_restored_gives_back_what_was_there(
 @settings(max_examples=200, deadline=None)
 def test_the_budget_of_results_changes_nothing_that_was_sent(log: list[Entry], most: int) -> None:
     kept = Conversation(log)
-    before, rebuilt = kept.messages(), kept.rebuilt
+    before = kept.messages()
     found = budget_trims(kept.fresh_results(), most, lambda entry, text: "/f")
     trimmed = Trimmed(seq=len(log) + 1, stage="result_budget", trims=found)
     kept.add(trimmed)
     after = kept.messages()
     check_valid(after)
     assert after == project([*log, trimmed])
-    assert (kept.rebuilt, after[:-1]) == (rebuilt, before[:-1]), "all but the open message"
+    assert list(map(id, after[:-1])) == list(map(id, before[:-1])), "all but the open message"
     assert budget_trims(kept.fresh_results(), most, lambda entry, text: "/f") == ()
 
 

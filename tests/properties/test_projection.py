@@ -31,6 +31,7 @@ from detent.types.events import (
     Prompted,
     Reminded,
     Replied,
+    Restored,
     Rewound,
     Switched,
     TurnEnded,
@@ -68,7 +69,13 @@ seqs = st.integers(0, 30)
 kinds: list[st.SearchStrategy[Entry]] = [
     st.builds(Opened, session=st.just("s"), cwd=st.just("/p"), version=st.just("0")),
     st.builds(Prompted, turn=st.just(1), content=st.lists(user_blocks, max_size=3).map(tuple)),
-    st.builds(Reminded, text=texts, source=st.just("hook")),
+    st.builds(
+        Reminded,
+        text=texts,
+        source=st.just("hook"),
+        path=st.sampled_from(["", "/a"]),
+        leads=st.booleans(),
+    ),
     st.builds(
         Replied,
         turn=st.just(1),
@@ -89,6 +96,7 @@ kinds: list[st.SearchStrategy[Entry]] = [
     ),
     st.builds(CallEnded, call_id=ids, name=st.just("Tool"), outcome=outcomes),
     st.builds(Compacted, summary=texts, keeps_from=seqs),
+    st.builds(Restored, entries=st.lists(seqs, max_size=4).map(tuple)),
     st.builds(Switched, model=st.just("n")),
     st.builds(Rewound, to=seqs),
     st.builds(Withheld, entries=st.lists(seqs, max_size=4).map(tuple), reason=st.just("r")),

@@ -1,5 +1,6 @@
 """What a session may spend. Of each limit counts what this run says (options, then environment),
-else what the session's log keeps, else what the settings say."""
+else what the session's log keeps, else what the settings say; never more than managed ones allow.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,13 +9,13 @@ from msgspec.structs import replace
 
 from detent.app.models import unpriced
 from detent.app.options import Options
-from detent.app.settings.budget import BudgetWishes
+from detent.app.settings.budget import BudgetWishes, capped
 from detent.app.settings.record import Settings
 from detent.context.account import Account, Price
 from detent.context.books import Books
 from detent.types.budget import WORDS, Budget
 from detent.types.errors import BadInput
-from detent.types.events import Budgeted, Entry
+from detent.types.events import Entry
 from detent.types.usage import Usage
 
 
@@ -27,13 +28,9 @@ def account_of(
 ) -> Account:
     books = Books(price).read(entries)
     usual = settings.spending or BudgetWishes()
-    kept = books.budget if was_kept(entries) else usual.budget
-    budget = over(wished(options, environ), kept)
-    if budget.strict and (options.server_tools or settings.web_search.get("provider") == "native"):
-        raise BadInput(
-            "a strict budget cannot be kept with tools that the provider runs: what they read "
-            "counts, and is not known beforehand"
-        )
+    kept = over(books.budget, usual.budget)
+    budget = capped(over(wished(options, environ), kept), usual.most)
+    check_strict(budget, options, settings)
     parent = options.account
     if parent is None:
         return Account(budget, spent=books.total, distribution=usual.distribution)
@@ -52,16 +49,34 @@ def wished(options: Options, environ: Mapping[str, str]) -> Budget:
 
 
 def over(wish: Budget, kept: Budget) -> Budget:
-    """One by one; 0 is no limit any more."""
+    """One by one; 0 stays 0 where it has lifted something, so that it is kept lifted."""
     limits: dict[str, Any] = {}
     for what in WORDS:
-        most = getattr(wish, what)
-        limits[what] = getattr(kept, what) if most is None else most or None
-    return Budget(strict=wish.strict or kept.strict, **limits)
+        most, before = getattr(wish, what), getattr(kept, what)
+        is_nothing = most == 0 and before is None
+        limits[what] = before if most is None or is_nothing else most
+    return Budget(strict=kept.strict if wish.strict is None else wish.strict, **limits)
 
 
-def was_kept(entries: Sequence[Entry]) -> bool:
-    return any(isinstance(entry, Budgeted) for entry in entries)
+def check_strict(budget: Budget, options: Options, settings: Settings) -> None:
+    if budget.strict and (options.server_tools or settings.web_search.get("provider") == "native"):
+        raise BadInput(
+            "a strict budget cannot be kept with tools that the provider runs: what they read "
+            "counts, and is not known beforehand"
+        )
+
+
+def permitted(budget: Budget, options: Options, settings: Settings) -> Budget:
+    """One that is set while the session is open. Raises BadInput."""
+    check_strict(budget, options, settings)
+    most = settings.spending.most if settings.spending else Budget()
+    for what, cap in most.limits().items():
+        wanted = getattr(budget, what)
+        if not wanted or wanted > cap:
+            raise BadInput(f"managed settings allow at most {cap:,g} {WORDS[what]}")
+    if most.strict and not budget.strict:
+        raise BadInput("managed settings want a strict budget")
+    return budget
 
 
 def _from(environ: Mapping[str, str]) -> int | None:

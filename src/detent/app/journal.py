@@ -11,6 +11,10 @@ from detent.types.events import Entry, Opened
 from detent.types.version import VERSION
 
 
+class InUse(BadInput):
+    """Another process writes the session."""
+
+
 class Journal:
     """A log, the session it belongs to, and what was found in it."""
 
@@ -67,7 +71,7 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
     except OSError as error:
         raise BadInput(f"the session cannot be opened: {error.strerror} ({earlier})") from None
     except Locked:
-        raise BadInput(
+        raise InUse(
             f"session {opened.session} is in use by another process (--fork-session makes a copy)"
         ) from None
     return Journal(opened.session, log, False, notices, earlier)

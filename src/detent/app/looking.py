@@ -1,6 +1,7 @@
 """A look at what a session holds: no lock, no model, no key."""
 
 import asyncio
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -8,7 +9,7 @@ from detent.app.grounds import grounds_of
 from detent.app.ledger import ledger_of
 from detent.app.options import Options
 from detent.app.scales import scales_of
-from detent.app.wire import assemble
+from detent.app.wire import Engine, assemble
 from detent.session.log import read_log
 from detent.session.store import Store
 from detent.types.errors import BadInput
@@ -16,8 +17,29 @@ from detent.types.events import Entry, Opened, Replied
 from detent.types.ledger import ContextLedger
 
 
-def look(options: Options, session: str = "", step: int = 0) -> ContextLedger:
+async def look(options: Options, session: str = "", step: int = 0) -> ContextLedger:
     """The newest session of the folder, where none is named. Raises BadInput."""
+    engine = _assembled(options, session, step)
+    try:
+        return await asyncio.to_thread(ledger_of, engine, step)
+    finally:
+        await engine.aclose()
+
+
+async def look_at_prompt(options: Options, session: str = "") -> str:
+    """The system prompt as a request would hold it, with the marker where the session's own part
+    begins. Raises BadInput."""
+    from detent.context.prompt import shown
+
+    engine = _assembled(options, session)
+    try:
+        return shown(engine.kit.system)
+    finally:
+        await engine.aclose()
+
+
+def entries_of(options: Options, session: str = "") -> tuple[Opened, tuple[Entry, ...]]:
+    """What its log holds. Raises BadInput."""
     grounds = grounds_of(options)
     store = Store(grounds.home)
     path = store.find(session, grounds.cwd) if session else store.newest(grounds.cwd)
@@ -30,19 +52,20 @@ def look(options: Options, session: str = "", step: int = 0) -> ContextLedger:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
     if opened is None:
         raise BadInput(f"no session can be read from {path}")
+    return opened, entries
+
+
+def _assembled(options: Options, session: str, step: int = 0) -> Engine:
+    opened, entries = entries_of(options, session)
     there = _where_it_was(options, opened)
-    settings = grounds_of(there).settings
-    scales = scales_of(there, settings, grounds.environ, _answer(entries, step))
-    engine = assemble(
+    grounds = grounds_of(there)
+    scales = scales_of(there, grounds.settings, grounds.environ, _answer(entries, step))
+    return assemble(
         replace(there, resume=opened.session, persist=False, model=scales, fallback_models=())
     )
-    try:
-        return ledger_of(engine, step)
-    finally:
-        asyncio.run(engine.aclose())
 
 
-def _answer(entries: "list[Entry] | tuple[Entry, ...]", step: int) -> Replied | None:
+def _answer(entries: Sequence[Entry], step: int) -> Replied | None:
     replies = [entry for entry in entries if isinstance(entry, Replied)]
     return replies[step - 1 if 0 < step <= len(replies) else -1] if replies else None
 

@@ -70,9 +70,16 @@ class MemoryFiles:
         return any(map(os.path.lexists, _signs(grounds)))
 
 
-def is_off(grounds: Grounds) -> bool:
+def off_by(grounds: Grounds) -> str:
+    """What switches memory off; empty when nothing does."""
     switch = grounds.environ.get(OFF, "").strip().lower()
-    return not grounds.settings.memory_files or switch not in ("", "0", "false", "no", "off")
+    if switch not in ("", "0", "false", "no", "off"):
+        return f"{OFF}={switch}"
+    return "" if grounds.settings.memory_files else '"memoryFiles": false'
+
+
+def is_off(grounds: Grounds) -> bool:
+    return bool(off_by(grounds))
 
 
 def _signs(grounds: Grounds) -> Iterator[str]:

@@ -87,9 +87,10 @@ class Engine:
 
     def set_budget(self, budget: Budget) -> None:
         """Counts at once. A turn that runs does not wait for it to be read."""
-        from detent.app.budgeting import checked
+        from detent.app.budgeting import checked, permitted
 
         model = self.kit.model
+        budget = permitted(budget, self._options, self._grounds.settings)
         budget = checked(budget, getattr(model, "names", (model.name,)), self.kit.price)
         self.kit.account.budget = budget
         if not self.journal.is_new and self.kit.account.budget != self._kept:

@@ -35,6 +35,11 @@ def paid(price: Price, model: str, usage: Usage) -> Spent:
     return Spent(usage=usage, dollars=dollars or 0.0, unpriced=unpriced, requests=1)
 
 
+def guessed(price: Price, model: str, usage: Usage) -> Spent:
+    """The cost of a request whose server reports none, beside the request itself."""
+    return paid(price, model, usage) + Spent(requests=-1, estimated=usage.total)
+
+
 class Measured(Struct, frozen=True):
     """A request that was answered, and what the provider counted for both."""
 
@@ -84,15 +89,14 @@ class Account:
     @budget.setter
     def budget(self, budget: Budget) -> None:
         """Counts at once, also for what runs."""
-        limits = budget.limits()
-        self._limits = tuple(limits.items())
-        self._budget = Budget(strict=budget.strict, **limits)  # type: ignore[arg-type]
+        self._limits = tuple(budget.limits().items())
+        self._budget = budget
         for heard in self._watchers:
             heard()
 
     @property
     def is_strict(self) -> bool:
-        return any(account._budget.strict for account in self.line())
+        return any(bool(account._budget.strict) for account in self.line())
 
     @property
     def limits_time(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from detent.context.account import Price, paid
+from detent.context.account import Price, guessed, paid
 from detent.types.budget import Budget, Spent
 from detent.types.events import (
     Budgeted,
@@ -10,6 +10,7 @@ from detent.types.events import (
     Classified,
     Compacted,
     Entry,
+    Estimated,
     Lost,
     Prompted,
     Replied,
@@ -65,6 +66,8 @@ class Books:
                 self._book_beside("classifier", entry.model, entry.usage)
             case Lost():
                 self._book_beside(entry.what, entry.model, entry.usage)
+            case Estimated():
+                self._book(entry.what, guessed(self._price, entry.model, entry.usage))
             case Compacted() if entry.usage != Usage():
                 self._book_beside("compaction", entry.model, entry.usage)
             case Prompted(steered=False):

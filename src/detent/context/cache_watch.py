@@ -70,13 +70,8 @@ def changed(before: LastRequest, now: LastRequest, entries: Sequence[Entry]) -> 
         return f"another model answers ({before.author[0]} → {now.author[0]}){_entry(since)}"
     if tool := _tool(before.request.tools, now.request.tools):
         return f"the list of tools has changed ({tool})"
-    for number, (old, new) in enumerate(
-        zip(before.request.system, now.request.system, strict=False), 1
-    ):
-        if old != new:
-            return f"part {number} of the system prompt has changed"
-    if len(before.request.system) != len(now.request.system):
-        return "the system prompt has changed"
+    if before.request.system != now.request.system:
+        return _prompt(before.request.system, now.request.system)
     if before.opened is not now.opened:
         return "the model was opened with other settings"
     place = first_difference(before.request.messages, now.request.messages)
@@ -123,10 +118,7 @@ def changed_head(before: str, now: str) -> str:
         return ""
     if old[0] != new[0]:
         return "the list of tools has changed"
-    for number, (one, other) in enumerate(zip(old[1:], new[1:], strict=False), 1):
-        if one != other:
-            return f"part {number} of the system prompt has changed"
-    return "the system prompt has changed"
+    return f"{_part(old[1:], new[1:])} has changed"
 
 
 def missed_since_resume(reply: Reply, now: LastRequest, entries: Sequence[Entry], head: str) -> str:
@@ -238,6 +230,24 @@ def _tool(before: Sequence[ToolSpec], now: Sequence[ToolSpec]) -> str:
     if len(now) > len(before):
         return f"{now[len(before)].name} came"
     return f"{before[len(now)].name} went"
+
+
+def _prompt(before: Sequence[str], now: Sequence[str]) -> str:
+    """With the heading over the first difference, if there is one."""
+    heading = ""
+    for old, new in zip("\n".join(before).split("\n"), "\n".join(now).split("\n"), strict=False):
+        if old != new:
+            break
+        heading = old.lstrip("# ") if old.startswith("#") else heading
+    return f"{_part(before, now)} has changed" + (f" ({heading})" if heading else "")
+
+
+def _part(before: Sequence[str], now: Sequence[str]) -> str:
+    """The first one is the same in every session with the same tools."""
+    if len(before) == len(now) == 2:
+        which = "stable" if before[0] != now[0] else "session's"
+        return f"the {which} part of the system prompt"
+    return "the system prompt"
 
 
 def _idle(seconds: float) -> str:

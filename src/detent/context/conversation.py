@@ -11,6 +11,7 @@ from detent.types.events import (
     CallStarted,
     Compacted,
     Entry,
+    Learned,
     Reminded,
     Replied,
     Restored,
@@ -41,8 +42,6 @@ class Conversation:
         self._projection = Projection()
         self.base = 0
         """Tokens of the prompt and the tools, estimated: they come with every request."""
-        self.rebuilt = 0
-        """How often older messages have changed. While it stays, a request begins as the last."""
         self.told: dict[tuple[str, str], str] = {}
         """What the model can read of reminders from files, by source and path."""
         self.asked: LastRequest | None = None
@@ -120,9 +119,8 @@ class Conversation:
             return 1.0
         return min(max(gauge.reported / (self.base + gauge.estimated), LEAST_SCALE), MOST_SCALE)
 
-    def learn(self, window: int, tokens: int) -> None:
-        """What the provider says of the model's window and of the prompt, when it refuses one."""
-        self.window = window or self.window
+    def was_counted(self, tokens: int) -> None:
+        """What the provider says of the prompt, when it refuses one."""
         if tokens:
             self._measure(tokens)
 
@@ -155,9 +153,10 @@ class Conversation:
             case Replied(usage=usage, head=head):
                 self._count(usage)
                 self.head = head or self.head
-            case Compacted(window=window):
+            case Compacted():
                 self.read_since = self.new_since = self._read_last = 0
-                self.window = window or self.window
+            case Learned(window=window):
+                self.window = window
             case Switched(model=model) if model:
                 self.window = 0
             case _:
@@ -224,7 +223,6 @@ class Conversation:
         """Nothing is measured any more: everything that still counts is estimated."""
         still = effective(self._entries)
         self._projection = Projection()
-        self.rebuilt += 1
         self.told.clear()
         for entry in still:
             self._take(entry)

@@ -55,7 +55,8 @@ def project(entries: Sequence[Entry]) -> list[Message]:
 def effective(entries: Sequence[Entry]) -> list[Entry]:
     """The entries that still count, as they read now: rewound and compacted ones do not."""
     kept: list[Entry] = []
-    for entry in _not_restored(not_rewound(entries)):
+    counted = not_rewound(entries)
+    for entry in _not_restored(counted):
         if isinstance(entry, Compacted):
             kept = [entry, *(earlier for earlier in kept if _survives(earlier, entry))]
         elif isinstance(entry, Withheld):
@@ -66,7 +67,7 @@ def effective(entries: Sequence[Entry]) -> list[Entry]:
             kept = trim_all(kept, entry.trims)
         else:
             kept.append(entry)
-    return kept
+    return _told_once(kept, counted)
 
 
 def not_rewound(entries: Sequence[Entry]) -> list[Entry]:
@@ -85,6 +86,14 @@ def _not_restored(entries: list[Entry]) -> list[Entry]:
     if not void:
         return entries
     return [e for e in entries if e.seq not in void or not isinstance(e, Compacted | Trimmed)]
+
+
+def _told_once(kept: list[Entry], entries: list[Entry]) -> list[Entry]:
+    if not any(isinstance(entry, Restored) for entry in kept):
+        return kept
+    from detent.context.compact.retold import without_twins
+
+    return without_twins(kept, entries)
 
 
 def _survives(earlier: Entry, compaction: Compacted) -> bool:

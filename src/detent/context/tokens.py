@@ -17,7 +17,6 @@ from detent.types.content import (
     Opaque,
     Redacted,
     Result,
-    Thinking,
     UserBlock,
 )
 from detent.types.events import CallEnded, Compacted, Entry, Prompted, Reminded, Replied
@@ -148,38 +147,6 @@ def estimate(entry: Entry, family: Family = "claude") -> int:
     if isinstance(entry, Reminded):
         return PER_ENTRY + of_text(entry.text, family)
     return PER_ENTRY + of_text(entry.summary, family) if isinstance(entry, Compacted) else 0
-
-
-def at_most(entry: Entry) -> int:
-    """No tokenizer makes more tokens of a text than it has bytes."""
-    blocks = _blocks(entry)
-    if blocks is not None:
-        return 4 * PER_ENTRY + sum(map(_most_of_block, blocks))
-    if isinstance(entry, Reminded):
-        return 4 * PER_ENTRY + most_of_text(entry.text)
-    return 4 * PER_ENTRY + most_of_text(entry.summary) if isinstance(entry, Compacted) else 0
-
-
-def most_of_text(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _most_of_block(block: UserBlock | AssistantBlock) -> int:
-    match block:
-        case Image():
-            return 2 * IMAGE_TOKENS
-        case Document(data=data):
-            return len(data)
-        case Call(id=id, name=name, arguments=arguments):
-            return sum(map(most_of_text, (id, name, arguments, block.signature)))
-        case Redacted(data=data) | Opaque(data=data):
-            return most_of_text(data)
-        case Result(content=parts):
-            return most_of_text(block.call_id) + sum(map(_most_of_block, parts))
-        case Thinking(text=text, signature=signature):
-            return most_of_text(text) + most_of_text(signature)
-        case _:
-            return most_of_text(block.text)
 
 
 def _blocks(entry: Entry) -> Sequence[UserBlock | AssistantBlock] | None:

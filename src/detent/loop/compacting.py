@@ -32,7 +32,7 @@ async def compact(
     if kit.conversation.is_compacting:
         return False
     if trigger == "manual" and not kit.shaping.manual:
-        await _in_vain(kit, trigger, "compaction is switched off")
+        await _in_vain(kit, trigger, "DISABLE_COMPACT has switched it off")
         return False
     kit.conversation.is_compacting = True
     try:
@@ -60,7 +60,6 @@ async def _compact(kit: Kit, tally: Tally, trigger: Trigger, instructions: str, 
         depth=boundary.depth,
         lineage=boundary.lineage,
         instructions=instructions,
-        window=kit.conversation.window,
     )
     if not await _may_compact(kit, draft):
         return False

@@ -99,12 +99,11 @@ def was_cut(tally: Tally) -> bool:
     return len(tally.steps) > 1 and tally.steps[-2].stop in CUT_STOPS
 
 
-async def last_word(kit: Kit, tally: Tally, spent: Halt) -> bool:
+async def last_word(kit: Kit, tally: Tally) -> bool:
     """A spent budget may allow one answer more, without tools, to say what there is."""
     if not kit.limits.wrap_up or tally.wrapping_up or not affords_last_word(kit, tally):
         return False
     tally.wrapping_up = True
-    await kit.emit(Notice(spent.message, "warning"))
     text = WRAP_UP_IN_FORM.format(tool=kit.form) if kit.form else WRAP_UP
     await kit.emit(Reminded(text=text, source="budget"))
     return True

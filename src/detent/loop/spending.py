@@ -1,12 +1,13 @@
 """A model is asked within what the account allows: each attempt reserves, each settles."""
 
 from collections.abc import Awaitable
+from typing import Literal
 
-from detent.context.account import Account, Price, Reservation, paid
+from detent.context.account import Account, Price, Reservation, guessed, paid
 from detent.ports import DeltaSink, Emit, Model
 from detent.types.budget import InVain, Shortage, Spent
 from detent.types.errors import Overdrawn
-from detent.types.events import Begun, Counted, Delta, Discarded, Lost
+from detent.types.events import Begun, Counted, Delta, Discarded, Estimated, Lost
 from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 
@@ -47,11 +48,24 @@ class Purse:
             await meter.lose(is_told=not goes_on)
             raise
         meter.end(reply.usage, reply.model)
+        if reply.usage == Usage():
+            await self._estimate(request, reply)
         if goes_on and reply.usage.context and self.account.is_strict:
             from detent.loop.worst import measured_by
 
             self.account.measured = measured_by(request, reply)
         return reply
+
+    async def _estimate(self, request: Request, reply: Reply) -> None:
+        """Some servers report nothing: a limit holds all the same."""
+        from detent.loop.guessing import guess
+
+        usage = guess(request, reply)
+        self.account.spend(guessed(self.price, reply.model, usage))
+        what: Literal["main", "classifier", "compaction"] = "main"
+        if self.what == "classifier" or self.what == "compaction":
+            what = self.what
+        await self.emit(Estimated(model=reply.model, usage=usage, what=what))
 
 
 class Meter:

@@ -9,6 +9,7 @@ from detent.context.prompt import section
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally, exceeded
 from detent.loop.spending import Purse, lose
+from detent.loop.urgent import learn
 from detent.types.content import Text, plain_text
 from detent.types.errors import ModelFailure
 from detent.types.events import (
@@ -57,7 +58,7 @@ async def ask_for_summary(kit: Kit, tally: Tally, instructions: str) -> Told:
             reply = await purse.ask(kit.model, _request(kit, instructions), hear)
         except ModelFailure as failure:
             told.failures.append(failure.message)
-            kit.conversation.learn(failure.window, failure.tokens)
+            await learn(kit, failure)
             if failure.kind not in WORTH_ANOTHER_TRY or failure.exhausted:
                 break
             continue

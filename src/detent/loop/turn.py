@@ -96,13 +96,13 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
             return halt
         settle(tally, kit.conversation.entries)
         spent = exceeded(kit.limits, kit.account, tally, kit.clock.elapsed())
-        if spent and not await last_word(kit, tally, spent):
+        if spent and not await last_word(kit, tally):
             return spent
         try:
             reply, stopped = await run_step(kit, tally)
         except Overdrawn as lacking:
             spent = failed(lacking)
-            if not await last_word(kit, tally, spent):
+            if not await last_word(kit, tally):
                 return spent
             reply, stopped = await run_step(kit, tally)
         except ModelFailure as failure:

@@ -8,6 +8,7 @@ from detent.loop.kit import Kit
 from detent.loop.limits import Tally
 from detent.loop.room import may_compact, widest_of
 from detent.types.errors import ModelFailure
+from detent.types.events import Learned
 
 ROUNDS = (4, 2, 1, 0)
 """Messages that stay word for word, the first number that fits."""
@@ -23,10 +24,10 @@ async def make_room_now(kit: Kit, tally: Tally, failure: ModelFailure | None) ->
     """Whether a request may be accepted now. Asks no model: it would be refused as well."""
     has_leave = may_compact(tally)
     tally.compacted_step = len(tally.steps)
-    window, tokens = (failure.window, failure.tokens) if failure else (0, 0)
-    kit.conversation.learn(window, tokens)
-    if _only_the_answer_is_too_long(tally, window, tokens):
-        return True
+    if failure is not None:
+        await learn(kit, failure)
+        if _only_the_answer_is_too_long(tally, failure.window, failure.tokens):
+            return True
     room = _room(kit, tally, failure)
     if await _snipped(kit, round(room)):
         return True
@@ -35,6 +36,13 @@ async def make_room_now(kit: Kit, tally: Tally, failure: ModelFailure | None) ->
     from detent.loop.compacting import compact
 
     return await compact(kit, tally, "reactive", keep=fitting(kit, room, _least(kit, failure)))
+
+
+async def learn(kit: Kit, failure: ModelFailure) -> None:
+    """In the log, whatever is made of it: a resumed session knows it, too."""
+    if failure.window and failure.window != kit.conversation.window:
+        await kit.emit(Learned(window=failure.window))
+    kit.conversation.was_counted(failure.tokens)
 
 
 def _only_the_answer_is_too_long(tally: Tally, window: int, tokens: int) -> bool:

@@ -8,6 +8,8 @@ how often the network woke us, not on the number of tokens.
 from collections.abc import Hashable
 from typing import Literal
 
+from msgspec.structs import astuple
+
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
 from detent.types.errors import ModelFailure
 from detent.types.events import (
@@ -142,7 +144,10 @@ class Assembler:
                 self._close(block)
 
     def usage(self, usage: Usage) -> None:
-        """Told as it comes: an answer that never becomes whole has cost something, too."""
+        """Told as it comes: an answer that never becomes whole has cost something, too.
+        Of a server that counts below nothing, nothing is believed."""
+        if min(astuple(usage)) < 0:
+            usage = Usage(*(max(0, count) for count in astuple(usage)))
         if usage != self._usage:
             self._usage = usage
             self._out.append(Counted(usage))

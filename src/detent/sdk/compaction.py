@@ -6,6 +6,7 @@ from detent.app.recorder import to_nobody
 from detent.app.undoing import Uncompacted, report, uncompact
 from detent.app.wire import Engine
 from detent.context.compact.undoing import undoable
+from detent.context.pressure import window_of
 from detent.loop.compacting import compact
 from detent.loop.limits import Tally, first_output
 from detent.types.events import Compacted, Event, Restored
@@ -22,15 +23,24 @@ async def compact_now(
     """The entry; None when nothing could be made shorter, or a hook did not want it."""
     kit, heard = engine.kit, list[Compacted]()
 
+    offered: list[Event] = []
+    """Told without waiting: they go before what is told next."""
+
+    async def catch_up() -> None:
+        while offered:
+            await hear(offered.pop(0))
+
     async def listen(event: Event) -> None:
         if isinstance(event, Compacted):
             heard.append(event)
+        await catch_up()
         await hear(event)
 
-    engine.recorder.attach(listen, lambda event: None)
+    engine.recorder.attach(listen, offered.append)
     await engine.begin()
     tally = Tally(engine.turns, kit.clock.elapsed(), first_output(kit.limits, kit.model.max_output))
     await compact(kit, tally, "manual", instructions)
+    await catch_up()
     return heard[-1] if heard else None
 
 
@@ -40,5 +50,6 @@ async def uncompact_now(engine: Engine, *, last: bool, hear: Hear = to_nobody) -
     engine.recorder.attach(hear, lambda event: None)
     if undone:
         await engine.recorder.emit(Restored(entries=undone))
-    after, model = list(engine.journal.log.entries), engine.kit.model
-    return report(engine.journal.session, undone, before, after, model.name, model.window)
+    model, now = engine.kit.model, engine.kit.conversation
+    window = window_of(engine.kit.shaping, model.window, now.window)
+    return report(engine.journal.session, undone, before, now, model.name, window)

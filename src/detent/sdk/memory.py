@@ -18,7 +18,9 @@ class Memory(Struct, frozen=True):
     files: tuple[Piece, ...]
     """Imports stand behind the file that names them."""
     notices: tuple[str, ...] = ()
-    """What is wrong with some of them, or with the settings about them."""
+    """What is wrong with the settings about them, or with rules."""
+    off: str = ""
+    """Why some that there are do not count: a switch, or a setting that leaves them out."""
 
 
 async def memory_of(options: Options | None = None) -> Memory:
@@ -27,5 +29,7 @@ async def memory_of(options: Options | None = None) -> Memory:
     rules = rules_of(grounds.options, grounds.settings, grounds.cwd)
     gate = Gatekeeper(workspace_of(grounds, lambda: ()), rules=rules)
     notices: list[str] = []
-    pieces = await Remembering(grounds, Conversation(), gate, notices.append).pieces()
-    return Memory(grounds.cwd, pieces, tuple(notices))
+    remembering = Remembering(grounds, Conversation(), gate, notices.append)
+    pieces = await remembering.pieces()
+    told = [text for text in notices if text not in remembering.notes(pieces)]
+    return Memory(grounds.cwd, pieces, tuple(told), remembering.off)

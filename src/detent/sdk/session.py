@@ -124,6 +124,11 @@ class Session:
         return await self._engine.memory.remembering.pieces()
 
     @property
+    def memory_off(self) -> str:
+        """Why files that `memory` does not name are not read, if there are any."""
+        return self._engine.memory.remembering.off
+
+    @property
     def usage(self) -> Usage:
         """Tokens of the whole session, earlier runs of it included."""
         return self.spent.usage
@@ -263,15 +268,18 @@ class Session:
             await _ended(self._task)
         await self._engine.aclose()
 
+    def news(self) -> list[Notice]:
+        """What people should know of how the session was opened, once: a turn begins with it."""
+        engine = self._engine
+        notices, engine.notices = engine.notices, []
+        hints, engine.hints = engine.hints, ()
+        return [*(Notice(text, "warning") for text in notices), *map(Notice, hints)]
+
     async def _turn(self, content: tuple[UserBlock, ...]) -> TurnEnded:
         engine = self._engine
         await engine.begin()
-        notices, engine.notices = engine.notices, []
-        for text in notices:
-            await engine.recorder.emit(Notice(text, "warning"))
-        hints, engine.hints = engine.hints, ()
-        for text in hints:
-            await engine.recorder.emit(Notice(text))
+        for notice in self.news():
+            await engine.recorder.emit(notice)
         self._stoppable = True
         if self._interrupted and self._task is not None:
             self._task.cancel()  # it takes effect at the first wait, where the turn expects it

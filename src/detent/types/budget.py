@@ -37,7 +37,7 @@ InVain = Literal["failed", "cut", "classifier", "compaction"]
 
 
 class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The most of each; None is no limit. In what a user wishes, 0 lifts one that was kept."""
+    """The most of each; None is no limit, and 0 one that was lifted."""
 
     tokens: int | None = None
     """Of all kinds together."""
@@ -55,8 +55,8 @@ class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Model calls that were answered or cost something, whatever they are for."""
     seconds: float | None = None
     """Of work: the time in which turns ran."""
-    strict: bool = False
-    """Nothing is sent that could, at worst, take more than is left."""
+    strict: bool | None = None
+    """Nothing is sent that could, at worst, take more than is left. None is not said."""
 
     def limits(self) -> "dict[What, float]":
         found = ((what, getattr(self, what)) for what in WORDS)
@@ -68,6 +68,8 @@ class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     dollars: float = 0.0
     unpriced: int = 0
     """Tokens of models whose price nobody knows: `dollars` is without them."""
+    estimated: int = 0
+    """Tokens that no server has counted; part of `usage`."""
     turns: int = 0
     calls: int = 0
     delegations: int = 0
@@ -85,6 +87,7 @@ class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
             usage=self.usage + other.usage if sign > 0 else _less(self.usage, other.usage),
             dollars=self.dollars + sign * other.dollars,
             unpriced=self.unpriced + sign * other.unpriced,
+            estimated=self.estimated + sign * other.estimated,
             turns=self.turns + sign * other.turns,
             calls=self.calls + sign * other.calls,
             delegations=self.delegations + sign * other.delegations,

@@ -129,6 +129,14 @@ class Lost(Durable, frozen=True, kw_only=True):
     what: InVain = "failed"
 
 
+class Estimated(Durable, frozen=True, kw_only=True):
+    """What an answer may have cost, whose server reports nothing; no part of any `usage`."""
+
+    model: str
+    usage: Usage
+    what: Literal["main", "classifier", "compaction"] = "main"
+
+
 class Compacted(Durable, frozen=True, kw_only=True):
     """From here on, entries before `keeps_from` are represented by the summary."""
 
@@ -159,8 +167,6 @@ class Compacted(Durable, frozen=True, kw_only=True):
     """Facts that the summary had lost and that were added to it."""
     instructions: str = ""
     """What the user wanted of it."""
-    window: int = 0
-    """What the provider says that the model's window is, where it was asked for too much."""
 
 
 class Trim(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -186,6 +192,12 @@ class Restored(Durable, frozen=True, kw_only=True):
     """From here on, these compactions and trims do not count."""
 
     entries: tuple[int, ...]
+
+
+class Learned(Durable, frozen=True, kw_only=True):
+    """What the provider says of the model, when it was asked for too much."""
+
+    window: int
 
 
 class Budgeted(Durable, frozen=True, kw_only=True):
@@ -270,9 +282,11 @@ Entry = (
     | CallEnded
     | Classified
     | Lost
+    | Estimated
     | Compacted
     | Trimmed
     | Restored
+    | Learned
     | Withheld
     | Switched
     | Rewound
@@ -384,20 +398,9 @@ class Nested(Struct, frozen=True, tag_field="type", tag=str.lower):
 
 
 Signal = (
-    TextDelta
-    | ThinkingDelta
-    | CallDelta
-    | Progress
-    | Retrying
-    | Discarded
-    | Asked
-    | Answered
-    | Notice
-    | Compacting
-    | HookStarted
-    | HookEnded
-    | Nested
-)
+    TextDelta | ThinkingDelta | CallDelta | Progress | Retrying | Discarded | Asked | Answered
+    | Notice | Compacting | HookStarted | HookEnded | Nested
+)  # fmt: skip
 Event = Entry | Signal
 
 
@@ -434,16 +437,7 @@ class Counted(Struct, frozen=True, gc=False):
 
 
 Delta = (
-    TextDelta
-    | ThinkingDelta
-    | CallDelta
-    | Begun
-    | CallReady
-    | Sealed
-    | Counted
-    | Retrying
-    | Discarded
-    | Switched
-    | Notice
-)
+    TextDelta | ThinkingDelta | CallDelta | Begun | CallReady | Sealed | Counted | Retrying
+    | Discarded | Switched | Notice
+)  # fmt: skip
 """What a model port hands to the loop while it streams."""

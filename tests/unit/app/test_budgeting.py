@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_who_is_heard_first(tmp_path: Path) -> None:
     assert account(tmp_path, settings=settings).budget == Budget(tokens=1, calls=2)
     assert account(tmp_path, settings=settings, env="3").budget == Budget(tokens=3, calls=2)
     found = account(tmp_path, settings=settings, env="3", max_tokens=4, max_tool_calls=0)
-    assert found.budget == Budget(tokens=4)
+    assert found.budget == Budget(tokens=4, calls=0), "lifted, and kept so"
     found = account(tmp_path, settings=settings, budget=Budget(tokens=5, turns=6))
     assert found.budget == Budget(tokens=5, calls=2, turns=6)
 
@@ -51,7 +52,9 @@ def test_wishes_lie_over_what_was_kept_one_by_one() -> None:
     kept = Budget(tokens=100, calls=5, strict=True)
     assert over(Budget(), kept) == kept
     assert over(Budget(tokens=200), kept) == Budget(tokens=200, calls=5, strict=True)
-    assert over(Budget(calls=0), kept) == Budget(tokens=100, strict=True)
+    assert over(Budget(calls=0), kept) == Budget(tokens=100, calls=0, strict=True)
+    assert over(Budget(turns=0), kept) == kept, "there is nothing to lift"
+    assert over(Budget(strict=False), kept) == Budget(tokens=100, calls=5, strict=False)
     assert over(Budget(strict=True, turns=3), Budget()) == Budget(turns=3, strict=True)
 
 
@@ -106,7 +109,7 @@ def test_a_project_can_only_lower(tmp_path: Path) -> None:
     )
     assert notes == ("f: budget: tokens is ignored; a project may only lower it",)
     own, _ = budget_wishes({"budget": theirs}, "f", mine, is_project=False)
-    assert own.budget == Budget(tokens=1_000, dollars=1.0, turns=3)
+    assert own.budget == Budget(tokens=1_000, dollars=1.0, turns=3, strict=False)
 
 
 def test_the_distribution_reaches_the_account(tmp_path: Path) -> None:
@@ -192,14 +195,14 @@ def test_without_limits_nothing_is_written(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_settings_do_not_replace_what_a_session_has_kept(tmp_path: Path) -> None:
+def test_what_a_session_has_kept_comes_before_the_settings_one_by_one(tmp_path: Path) -> None:
     async def main() -> None:
         async with session(tmp_path, "one", max_tokens=500) as one:
             await one.run_turn("x")
             name = one.id
         settings = {"budget": {"tokens": 20, "toolCalls": 1}}
         async with session(tmp_path, "two", resume=name, settings=settings) as two:
-            assert two.budget == Budget(tokens=500)
+            assert two.budget == Budget(tokens=500, calls=1)
         async with session(tmp_path, "two", settings=settings) as other:
             assert other.budget == Budget(tokens=20, calls=1)
 
@@ -230,5 +233,57 @@ def test_a_child_session_spends_its_parents_budget(tmp_path: Path) -> None:
                 assert (await child.run_turn("x")).reason == "budget_exceeded"
             assert parent.spent.of("tokens") == 160 and child.spent.of("tokens") == 80
             assert parent.account.delegated.of("tokens") == 80
+
+    asyncio.run(main())
+
+
+def managed(tmp_path: Path, **budget: Any) -> dict[str, Any]:
+    folder = tmp_path / "managed"
+    folder.mkdir(exist_ok=True)
+    (folder / "managed-settings.json").write_text(json.dumps({"budget": budget}))
+    return {"managed_folders": (str(folder),)}
+
+
+def test_nobody_goes_beyond_managed_settings(tmp_path: Path) -> None:
+    said = managed(tmp_path, tokens=100, toolCalls=5, strict=True)
+    wide = account(tmp_path, max_tokens=900, max_tool_calls=0, **said).budget
+    assert wide == Budget(tokens=100, calls=5, strict=True)
+    assert account(tmp_path, env="700", **said).budget.tokens == 100
+    lower = account(tmp_path, max_tokens=9, settings={"budget": {"toolCalls": 2}}, **said).budget
+    assert lower == Budget(tokens=9, calls=2, strict=True)
+
+
+def test_nor_while_the_session_is_open(tmp_path: Path) -> None:
+    async def main() -> None:
+        said = managed(tmp_path, tokens=100, strict=True)
+        async with session(tmp_path, "one", **said) as one:
+            for wide in (Budget(tokens=101, strict=True), Budget(strict=True), Budget(tokens=9)):
+                with pytest.raises(BadInput, match="managed settings"):
+                    one.budget = wide
+            one.budget = Budget(tokens=99, strict=True)
+
+    asyncio.run(main())
+
+
+def test_what_was_lifted_stays_lifted(tmp_path: Path) -> None:
+    async def main() -> None:
+        settings = {"budget": {"tokens": 500, "strict": True}}
+        lifted = {"max_tokens": 0, "budget": Budget(strict=False)}
+        async with session(tmp_path, "one", settings=settings, **lifted) as one:
+            await one.run_turn("x")
+            name = one.id
+        async with session(tmp_path, "two", resume=name, settings=settings) as two:
+            assert two.budget.limits() == {} and not two.budget.strict
+
+    asyncio.run(main())
+
+
+def test_strict_is_refused_beside_provider_run_tools_whenever_it_is_said(tmp_path: Path) -> None:
+    async def main() -> None:
+        tools = [{"type": "web_search_20250305", "name": "web_search"}]
+        async with session(tmp_path, "one", server_tools=tools) as one:
+            with pytest.raises(BadInput, match="tools that the provider runs"):
+                one.budget = Budget(tokens=99_000, strict=True)
+            one.budget = Budget(tokens=99_000, strict=False)
 
     asyncio.run(main())

@@ -149,7 +149,7 @@ def test_failing_commands_are_those_whose_last_run_failed() -> None:
         *ran("3", Runs("make"), done("ok")),
         *ran("4", Runs("ls"), done("a")),
     )
-    assert texts(entries, "failing") == ["`pytest -q` (exit 1): 1 failed in 2s"]
+    assert texts(entries, "failing") == ["`pytest -q` (exit 1): FAILED test_x - KeyError"]
     fixed = numbered(*entries, *ran("5", Runs("pytest -q"), done("ok")))
     assert texts(fixed, "failing") == []
 
@@ -332,3 +332,18 @@ def test_a_sentence_that_an_editor_has_broken_is_one() -> None:
     )
     assert binding(text) == [" ".join(text.split("\n")[:2])]
     assert binding("You must use tabs\nno spaces") == ["You must use tabs", "no spaces"]
+
+
+def test_a_question_is_not_a_rule() -> None:
+    entries = numbered(said("And how do I stop it? Can you keep it short? Never stop it."))
+    assert texts(entries, "constraint") == ["Can you keep it short?", "Never stop it."]
+
+
+def test_what_the_summary_tells_is_not_told_twice() -> None:
+    facts = (
+        Fact("todo", "[pending] Run all tests"),
+        Fact("todo", "[pending] Write"),
+        Fact("said", "Which branch did I say?"),
+    )
+    summary = "## Still to do\n- Run all tests\n- Earlier: ok / Which branch did I say?"
+    assert missing(facts, summary) == [facts[1]]

@@ -11,6 +11,7 @@ from detent.types.content import Text
 from detent.types.events import (
     Compacted,
     Entry,
+    Learned,
     Prompted,
     Replied,
     Rewound,
@@ -128,7 +129,7 @@ def test_a_compaction_begins_the_count_anew_and_a_resumed_session_knows_it() -> 
 
 
 def test_the_window_that_was_learned_is_forgotten_with_its_model() -> None:
-    one = Conversation([Compacted(seq=1, summary="s", keeps_from=1, window=32_000)])
+    one = Conversation([Learned(seq=1, window=32_000)])
     assert one.window == 32_000
     one.add(Compacted(seq=2, summary="s", keeps_from=1))
     assert one.window == 32_000
@@ -156,3 +157,18 @@ def test_after_a_trim_the_estimate_follows_what_the_provider_counted() -> None:
     one.add(replied(3, Usage(round(estimated * 1.5), 0)))
     one.add(Trimmed(seq=4, stage="x", trims=(Trim(2, "word " * 2_000, 0),)))
     assert one.tokens() == pytest.approx(estimated * 1.5 / 2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("shaping", "everything", "afresh", "enough"),
+    [
+        (Shaping(cumulative=1_000), 1_000, 0, False),
+        (Shaping(cumulative=1_000), 1_001, 0, True),
+        (Shaping(), 0, 200_000, False),
+        (Shaping(), 0, 200_001, True),
+    ],
+)
+def test_what_was_read_must_be_more_than_the_threshold(
+    shaping: Shaping, everything: int, afresh: int, enough: bool
+) -> None:
+    assert has_read_enough(shaping, everything, afresh) is enough

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from detent.context.cache_watch import last_miss
+from detent.context.cache_watch import LastRequest, changed, last_miss
 from detent.testing import reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Image, Text
@@ -28,6 +28,7 @@ from detent.types.events import (
     Trimmed,
     Withheld,
 )
+from detent.types.messages import Request
 from kitbench import Bench, BenchTool, BenchTools
 
 WARM = {"cache_read": 9_000, "cache_write": 1_000}
@@ -107,10 +108,10 @@ CAUSES: dict[str, tuple[Callable[[Bench], Any], str]] = {
     "a tool less": (kit(toolbox=tools("A")), "the list of tools has changed (B went)"),
     "a tool first": (kit(toolbox=tools("C", "A", "B")), "the list of tools has changed (C came)"),
     "the stable prompt": (
-        kit(system=("other", "session")), "part 1 of the system prompt has changed",
+        kit(system=("other", "session")), "the stable part of the system prompt has changed",
     ),
     "the session's prompt": (
-        kit(system=("stable", "other")), "part 2 of the system prompt has changed",
+        kit(system=("stable", "other")), "the session's part of the system prompt has changed",
     ),
     "more prompt": (
         kit(system=("stable", "session", "more")), "the system prompt has changed",
@@ -199,8 +200,8 @@ async def test_after_a_resume_the_log_alone_is_known() -> None:
     ("changes", "says"),
     [
         ({"toolbox": tools("A", "B", "C")}, "the list of tools has changed"),
-        ({"system": ("other", "session")}, "part 1 of the system prompt has changed"),
-        ({"system": ("stable", "other")}, "part 2 of the system prompt has changed"),
+        ({"system": ("other", "session")}, "the stable part of the system prompt has changed"),
+        ({"system": ("stable", "other")}, "the session's part of the system prompt has changed"),
         ({"system": ("stable",)}, "the system prompt has changed"),
         ({"system": ("stable", "session")}, "nothing changed on our side"),
     ],
@@ -249,3 +250,14 @@ async def test_the_log_tells_of_the_last_miss() -> None:
     await talk.turn("first")
     await talk.turn("second")
     assert last_miss(talk.log.entries) == ""
+
+
+def test_a_part_of_the_prompt_is_named_with_its_heading() -> None:
+    def asked(session: str) -> LastRequest:
+        request = Request(("# Work\nwell", session), (), ())
+        return LastRequest(request, ("m", "p"), None, 1, 0.0, 9_000)
+
+    before = asked("# Permissions\nall\n# Place\nhere")
+    assert changed(before, asked("# Permissions\nall\n# Place\nthere"), ()) == (
+        "the session's part of the system prompt has changed (Place)"
+    )

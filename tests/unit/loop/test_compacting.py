@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from detent.context.conversation import Conversation
 from detent.context.project import project
 from detent.context.shaping import Shaping
 from detent.gate.hooks import HookAnswer, HookSet
@@ -24,6 +25,7 @@ from detent.types.events import (
     Compacting,
     Counted,
     HooksRan,
+    Learned,
     Lost,
     Notice,
     Prompted,
@@ -373,7 +375,8 @@ def test_the_window_is_learned_and_the_next_request_fits() -> None:
     assert b.run("keep at it").reason == "end_turn"
     assert b.conversation.window == 8_192
     compacted = b.of(Compacted)
-    assert compacted[0].trigger == "reactive" and compacted[0].window == 8_192
+    assert compacted[0].trigger == "reactive"
+    assert [one.window for one in b.of(Learned)] == [8_192], "told once"
     refused = [r for r in model.requests if len(str(r.messages)) // 3 > model.real]
     assert len(refused) == 1, "it is made fit before, from then on"
     assert 0.5 < b.conversation.scale < 0.7, "and so is how the server counts"
@@ -390,7 +393,7 @@ def test_trims_come_first_and_may_be_enough() -> None:
         assert b.run(f"look {number}").reason == "end_turn"
     assert b.of(Trimmed)[0].stage == "snip_window"
     assert not [one for one in b.of(Compacted) if one.trigger == "reactive"]
-    assert b.conversation.window == 8_192
+    assert b.conversation.window == Conversation(b.log.entries).window == 8_192
 
 
 def test_only_the_answer_was_too_long() -> None:
@@ -408,6 +411,7 @@ def test_only_the_answer_was_too_long() -> None:
     b = Bench(model)
     assert b.run().reason == "end_turn"
     assert not b.of(Compacted) and 1_000 < model.requests[-1].max_output <= 2_096
+    assert Conversation(b.log.entries).window == 4_096, "nothing was shortened, and it is kept"
 
 
 def test_fewer_messages_stay_where_four_do_not_fit() -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
+from detent.context.conversation import Conversation
 from detent.context.pressure import room_of
 from detent.context.shaping import Shaping
 from detent.sdk.summary import summarise
 from detent.testing.script import call, fault, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.errors import ModelFailure
-from detent.types.events import Compacted
+from detent.types.events import Compacted, Notice
 from detent.types.messages import Reply, Request
 from kitbench import READS, Bench, BenchTool, check_valid
 
@@ -142,3 +144,49 @@ def test_nothing_to_leave_out_is_said_as_it_is() -> None:
     b = Bench(ScriptedModel(fault(400, body="prompt is too long")))
     assert b.run().reason in ("api_error", "prompt_too_long")
     assert not b.of(Compacted)
+
+
+def exactly(monkeypatch: pytest.MonkeyPatch, used: int, **shaping: Any) -> Bench:
+    """A session in a window of 40,000 tokens of which so many are in use, to the token."""
+    monkeypatch.setattr(Conversation, "tokens", lambda self: used)
+    model = ScriptedModel(*OLD, "done", window=40_000, max_output=8_000)
+    return Bench(model, shaping=LOCAL(**shaping))
+
+
+@pytest.mark.parametrize(("used", "made"), [(32_000, 0), (32_001, 1)])
+def test_room_is_made_above_80_percent(
+    monkeypatch: pytest.MonkeyPatch, used: int, made: int
+) -> None:
+    b = exactly(monkeypatch, used)
+    for _ in (*OLD, "the last"):
+        b.run()
+    assert bool(b.of(Compacted)) is bool(made)
+
+
+@pytest.mark.parametrize(("used", "ends"), [(39_200, "end_turn"), (39_201, "blocking_limit")])
+def test_at_98_percent_a_request_is_still_sent_above_it_is_not(
+    monkeypatch: pytest.MonkeyPatch, used: int, ends: str
+) -> None:
+    assert exactly(monkeypatch, used, is_automatic=False).run().reason == ends
+
+
+@pytest.mark.parametrize(
+    ("used", "state"),
+    [(31_999, []), (32_000, ["WARNING"]), (37_999, ["WARNING"]), (38_000, ["CRITICAL"])],
+)
+def test_the_states_begin_at_80_and_95_percent(
+    monkeypatch: pytest.MonkeyPatch, used: int, state: list[str]
+) -> None:
+    b = exactly(monkeypatch, used, is_automatic=False)
+    b.run()
+    told = [event.text.split()[1] for event in b.of(Notice) if event.text.startswith("context ")]
+    assert told == [f"{one}:" for one in state]
+
+
+@pytest.mark.parametrize(("threshold", "times"), [(240, 0), (239, 1)])
+def test_input_at_the_threshold_is_not_yet_too_much(threshold: int, times: int) -> None:
+    """Three requests of 80 tokens before the fourth."""
+    steps = [reply(call("echo", n=i), input=80, output=1) for i in range(3)]
+    b = Bench(ScriptedModel(*steps, reply("done")), ECHO, shaping=LOCAL(cumulative=threshold))
+    b.run()
+    assert len(b.of(Compacted)) == times

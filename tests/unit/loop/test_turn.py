@@ -115,7 +115,7 @@ def test_a_spent_budget_may_allow_a_last_word_without_tools() -> None:
     assert ended.reason == "budget_exceeded"
     assert summarise(b.events).text == "what I have"
     assert [len(r.tools) for r in requests(b)] == [1, 0]
-    assert any("100 tokens" in n.text for n in b.of(Notice)), "the user is warned"
+    assert "of 100 tokens" in ended.error and not b.of(Notice), "the user is told once"
 
 
 def test_there_is_no_limit_by_default() -> None:

@@ -78,3 +78,9 @@ def test_servers_of_the_chat_wire_tell_it_in_two_places(said: dict[str, Any]) ->
     counts = {"prompt_tokens": 5, "completion_tokens": 9, **said}
     usage = counted(OpenAIChat(), {"choices": [], "usage": counts})
     assert usage == Usage(5, 9, reasoning=6)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_nothing_is_counted_below_nothing(wire: str) -> None:
+    usage = answered(wire, input=-20, output=-12).usage
+    assert usage == Usage()

@@ -12,10 +12,11 @@ from sdkbench import Settings, run
 
 from detent.context.project import project
 from detent.sdk.compaction import uncompact
+from detent.sdk.context import look
 from detent.sdk.session import Session
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.errors import BadInput
-from detent.types.events import Compacted, Event, Notice, Restored
+from detent.types.events import Compacted, Compacting, Event, Notice, Restored
 
 SUMMARY = json.dumps({"goal": "talk", "current_state": "we talked a lot"})
 LONG = "something long was said " * 500
@@ -127,3 +128,50 @@ def test_a_stored_session_is_undone_in_its_log(settings: Settings, tmp_path: Pat
             assert any(isinstance(entry, Compacted) for entry in resumed.entries)
 
     run(again)
+
+
+def test_a_host_hears_that_the_summary_is_made(settings: Settings) -> None:
+    """In order: asked for, over, recorded."""
+
+    async def body() -> None:
+        heard: list[Event] = []
+
+        async def hear(event: Event) -> None:
+            heard.append(event)
+
+        async with Session(settings(model(SUMMARY))) as session:
+            await talk(session)
+            await session.compact("", hear)
+        told = [event for event in heard if isinstance(event, Compacting | Compacted)]
+        assert [type(event) for event in told] == [Compacting, Compacting, Compacted]
+        assert told[1] == Compacting(is_over=True)
+
+    run(body)
+
+
+def test_a_look_from_within_an_event_loop(settings: Settings) -> None:
+    async def body() -> None:
+        async with Session(settings(model(), persist=True)) as session:
+            await talk(session)
+            there = session.context()
+        seen = await look(settings(model(), persist=True))
+        assert (seen.session, seen.tokens) == (there.session, there.tokens)
+
+    run(body)
+
+
+def test_a_log_that_may_only_be_read(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def body() -> None:
+        async with Session(settings(model(SUMMARY), persist=True)) as session:
+            await talk(session)
+            await session.compact()
+
+    def refuse(path: str) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    run(body)
+    monkeypatch.setattr("detent.session.log._open_for_append", refuse)
+    with pytest.raises(BadInput, match="cannot be opened: Permission denied"):
+        uncompact(settings(model(), persist=True))
+    with pytest.raises(BadInput, match="cannot be opened: Permission denied"):
+        Session(settings(model(), persist=True, continue_newest=True))

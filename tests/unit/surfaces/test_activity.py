@@ -14,7 +14,17 @@ from detent.surfaces.headless.gist import WIDTH, came_to, gist
 from detent.surfaces.headless.shown import shown
 from detent.surfaces.headless.single import view_of
 from detent.types.content import Call, Document, Image, Text
-from detent.types.events import CallEnded, CallStarted, Event, Progress, Replied, TurnEnded
+from detent.types.events import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    Event,
+    Progress,
+    Replied,
+    Trim,
+    Trimmed,
+    TurnEnded,
+)
 from detent.types.outcomes import Done, Failed, Outcome, Refused, done
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
@@ -186,3 +196,15 @@ def test_nor_what_nobody_can_see(char: str) -> None:
 def test_what_can_be_seen_stays() -> None:
     text = "naïve 日本 🎉 \u00a0\u3000→ \ue0b0 ﬁ\ufe0f"
     assert shown(text) == text
+
+
+def test_room_that_was_made_is_told(told: Any) -> None:
+    trims = (Trim(1), Trim(2))
+    lines = told(
+        Compacted(summary="s", keeps_from=9, before_tokens=150_000, after_tokens=9_000),
+        Trimmed(stage="micro", trims=trims, before_tokens=90_000, after_tokens=80_000),
+    )
+    assert lines == [
+        "  ⇣ compacted · 150,000 → 9,000 tokens · `detent uncompact` undoes it",
+        "  ⇣ micro: 2 shortened · 90,000 → 80,000 tokens · `detent uncompact` undoes it",
+    ]

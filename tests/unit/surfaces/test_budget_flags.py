@@ -31,6 +31,11 @@ from detent.types.errors import BadInput
         (["--max-session-turns", "6"], "budget", Budget(turns=6)),
         (["--max-session-time", "7.5"], "budget", Budget(seconds=7.5)),
         (["--strict-budget"], "budget", Budget(strict=True)),
+        (["--strict-budget=false"], "budget", Budget(strict=False)),
+        (["--strict-budget=false", "--strict-budget"], "budget", Budget(strict=True)),
+        (["--max-cost", "2"], "max_budget_usd", 2.0),
+        (["--max-turns", "none"], "max_turns", None),
+        (["--max-turns", "3"], "max_turns", 3),
         (["--on-budget", "wrap_up"], "on_budget", "wrap_up"),
         (["--task-budget", "60000"], "task_budget", 60_000),
         (["--max-output-tokens", "2"], "max_output_tokens", None),
@@ -54,6 +59,14 @@ def test_flags_become_options(argv: list[str], field: str, value: Any) -> None:
 def test_what_is_wrong_is_named(argv: list[str], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         options_from(parse(argv))
+
+
+@pytest.mark.parametrize(
+    "flag", [*sorted(BUDGETS - {"--strict-budget", "--on-budget"}), "--max-turns", "--max-time"]
+)
+def test_an_unset_variable_is_not_no_limit(flag: str) -> None:
+    with pytest.raises(BadInput, match=f"{flag} was given an empty value"):
+        options_from(parse([flag, ""]))
 
 
 def test_every_limit_has_its_flag() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from detent.context.ledger import rows_of
-from detent.surfaces.commands.context_table import bar, printed
+from detent.surfaces.commands.context_table import bar, printed, usual_width
 from detent.surfaces.headless.context_usage import context_usage, lengths
 from detent.types.budget import Spent
 from detent.types.events import Reminded
@@ -84,3 +86,34 @@ def test_what_a_host_reads() -> None:
     shown = {square["categoryName"] for row in told["gridRows"] for square in row}
     assert {"Tools", "Memory", "Results", "Free space", "Reserved output"} <= shown
     assert sum(one["tokens"] for one in told["categories"]) == 10_000
+
+
+@pytest.mark.parametrize("width", [40, 47, 59, 60, 80])
+@pytest.mark.parametrize("state", ["NORMAL", "CRITICAL"])
+def test_a_narrow_terminal_wraps_nothing(width: int, state: Any) -> None:
+    wide = replace(
+        LEDGER,
+        session="0f8fad5b-d9cb-469f-a165-70867728950e",
+        model="claude-sonnet-5-5",
+        tokens=1_061_309,
+        window=2_000_000,
+        bytes=4_244_850,
+        state=state,
+        spent={},
+        missed="",
+        usage=None,
+    )
+    lines = list(printed(wide, width, is_whole=True, is_coloured=False))
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith("Session 0f8fad5b") and state in lines[2]
+    assert any(line.startswith("  S system prompt") and line.endswith("%") for line in lines)
+    if width == 40:
+        assert lines[0].endswith("…")
+
+
+def test_without_a_terminal_the_table_has_its_usual_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "44")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: False)
+    assert usual_width() == 100
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert usual_width() == 44

@@ -13,7 +13,7 @@ from detent.app.memory.choosing import Borders, Globs, Scope, excluder
 from detent.app.memory.finding import FOREIGN, in_folder, standing
 from detent.app.memory.reading import Shelf, doubt_about_file
 from detent.app.memory.touched import Touched
-from detent.app.reminders import Moment, folders_down, is_off
+from detent.app.reminders import Moment, folders_down, is_off, off_by
 from detent.context.conversation import Conversation
 from detent.context.memory import wording
 from detent.context.memory.record import Found, Piece, Tree
@@ -67,13 +67,28 @@ class Remembering:
         self._gathers = threading.Lock()
         """A turn that is cancelled does not wait for the disk, and the next may begin."""
         self._borders = Borders(grounds.where, lambda: self._is_trusted)
-        self._is_excluded, faults = excluder(grounds.settings.memory_excludes, grounds.own)
+        self._leaves_out, faults = excluder(grounds.settings.memory_excludes, grounds.own)
+        self._excluded: set[str] = set()
         for fault in faults:
             self._say(fault)
 
     @cached_property
     def _is_trusted(self) -> bool:
         return self._grounds.is_trusted
+
+    @property
+    def off(self) -> str:
+        """Why nothing is told, where something would be; after `pieces`."""
+        if by := off_by(self._grounds):
+            return f"it is switched off by {by}"
+        count = len(self._excluded)
+        files = "1 file is" if count == 1 else f"{count} files are"
+        return f"{files} left out by claudeMdExcludes" if count else ""
+
+    def _is_excluded(self, path: str) -> bool:
+        if self._leaves_out(path):
+            self._excluded.add(path)
+        return path in self._excluded
 
     async def due(self, moment: Moment) -> Sequence[Reminded]:
         if is_off(self._grounds):
@@ -97,6 +112,11 @@ class Remembering:
             return ()
         await self._has_news()
         return (await self._view()).pieces
+
+    @staticmethod
+    def notes(pieces: Sequence[Piece]) -> list[str]:
+        """What the user should know of single files."""
+        return list(filter(None, map(_note, pieces)))
 
     async def _has_news(self) -> bool:
         """Whether calls have touched what a rule waited for, or a folder that has memory for the
@@ -138,7 +158,7 @@ class Remembering:
             if not denied:
                 break
             self._borders.denied |= denied
-        for note in filter(None, map(_note, view.pieces)):
+        for note in self.notes(view.pieces):
             self._say(note)
         for path, scope in list(self._scopes.items()):
             for fault in scope.faults:

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from detent.app.settings.values import number, one_of, switch, table, whole
 from detent.context.account import Distribution
@@ -30,10 +31,17 @@ class BudgetWishes(Struct, frozen=True):
     budget: Budget = Budget()
     on_budget: Literal["", "halt", "wrap_up"] = ""
     distribution: Distribution = "shared"
+    most: Budget = Budget()
+    """What managed settings say: nobody goes beyond it."""
 
 
 def budget_wishes(
-    values: dict[str, Any], path: str, old: BudgetWishes, *, is_project: bool
+    values: dict[str, Any],
+    path: str,
+    old: BudgetWishes,
+    *,
+    is_project: bool,
+    is_managed: bool = False,
 ) -> tuple[BudgetWishes, tuple[str, ...]]:
     given, name = table(values, "budget", path), f"{path}: budget"
     notes = [f"{name}: unknown key {key}" for key in given if key not in (*KEYS, *OTHERS)]
@@ -49,13 +57,29 @@ def budget_wishes(
             notes.append(f"{name}: {key} is ignored; a project may only lower it")
         else:
             limits[what] = most or None
-    strict = switch(given, "strict", name, old.budget.strict) or (is_project and old.budget.strict)
+    strict = old.budget.strict
+    if "strict" in given and not (is_project and strict):
+        strict = switch(given, "strict", name, False)
     at_the_cap = one_of(given, "onBudget", AT_THE_CAP, name) or old.on_budget
+    budget, cap = Budget(strict=strict, **limits), old.most
+    if is_managed:
+        said: dict[str, Any] = {what: given.get(key) for key, what in KEYS.items()}
+        cap = capped(Budget(strict=given.get("strict"), **said), old.most)
+        budget = capped(old.budget, cap)
     return BudgetWishes(
-        Budget(strict=strict, **limits),
+        budget,
         old.on_budget if is_project else at_the_cap,
         old.distribution if is_project else _distribution(given, name, old.distribution),
+        cap,
     ), tuple(notes)
+
+
+def capped(budget: Budget, most: Budget) -> Budget:
+    """What managed settings limit, nobody raises or lifts."""
+    limits: dict[str, Any] = {
+        what: min(getattr(budget, what) or cap, cap) for what, cap in most.limits().items()
+    }
+    return replace(budget, **limits, strict=True if most.strict else budget.strict)
 
 
 def _distribution(given: Any, name: str, old: Distribution) -> Distribution:

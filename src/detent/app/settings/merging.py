@@ -207,7 +207,13 @@ def _spending(old: Settings, source: Source) -> "tuple[BudgetWishes | None, tupl
     from detent.app.settings.budget import BudgetWishes, budget_wishes
 
     before = old.spending or BudgetWishes()
-    return budget_wishes(source.values, source.path, before, is_project=source.is_project)
+    return budget_wishes(
+        source.values,
+        source.path,
+        before,
+        is_project=source.is_project,
+        is_managed=source.name == "managed" and not source.doubt,
+    )
 
 
 def _managed_say(sources: Sequence[Source], key: str) -> bool:

@@ -95,8 +95,10 @@ def _is_kept(fact: Fact, lines: set[str], said: str, everything: str) -> bool:
     if fact.kind in LISTED:
         whole = rf"(?<!\w){re.escape(wanted)}(?!\w)"
         return wanted in everything and re.search(whole, everything) is not None
-    if fact.kind == "request":
+    if fact.kind in ("request", "said"):
         return wanted in everything
+    if fact.kind == "todo" and wanted.partition("] ")[2] in lines:
+        return True  # whether it has been begun is told by the rest
     return wanted in lines or wanted in said
 
 

@@ -28,7 +28,8 @@ def summary_of(boundary: Boundary, everything: Sequence[Entry]) -> str:
     replies = [entry for entry in older if isinstance(entry, Replied)]
     asked = sum(isinstance(entry, Prompted) for entry in older)
     calls = [block for reply in replies for block in reply.content if isinstance(block, Call)]
-    parts = [f"- Messages: {asked} from the user, {len(replies)} from you, {len(calls)} calls."]
+    counts = ((asked, "from the user"), (len(replies), "from you"), (len(calls), "calls"))
+    parts = ["- Messages: " + ", ".join(f"{n} {what}" for n, what in counts if n) + "."]
     if calls:
         counted = Counter(call.name for call in calls).most_common(MOST_TOOLS)
         parts.append("- Tools used: " + ", ".join(f"{name} ×{n}" for name, n in counted) + ".")

@@ -27,6 +27,8 @@ _MARKS = re.compile(
     """,
     re.VERBOSE,
 )
+_COUNT = re.compile(r"[=\s]*(?:found )?\d+ (?:failed|errors?|tests?|passed)\b", re.IGNORECASE)
+"""How a report of tests or a linter ends."""
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _SAID = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:!?)\"']*")
 
@@ -44,10 +46,12 @@ def parted(text: str) -> tuple[str, list[list[str]]]:
 
 
 def key_line(lines: list[str]) -> str:
-    """The line that says what is wrong: the last that sounds like it, else the last."""
+    """The line that says what is wrong: the last that sounds like it and is more than a count of
+    faults, else the last."""
     stripped = [line.strip() for line in lines if line.strip()]
     telling = [line for line in stripped if any(word in line.lower() for word in FAULTS)]
-    return (telling or stripped or [""])[-1]
+    named = [line for line in telling if not _COUNT.match(line)]
+    return (named or telling or stripped or [""])[-1]
 
 
 def _runs(lines: list[str]) -> Iterator[tuple[bool, list[str]]]:

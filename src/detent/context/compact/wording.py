@@ -49,6 +49,8 @@ def _any_of(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(found)})\b")
 
 
+_ASKING = re.compile(r"(?:(?:and|but|so|then|ok),? )?(?:what|how|which|why|where|when|who)\b.*\?$")
+"""Wants to know something, and nothing kept."""
 _BINDING = _any_of(_BINDING_WORDS)
 _DECIDING = _any_of(_DECIDING_WORDS)
 _MARKED = re.compile(r"`([^`\n]{1,120})`|[“\"]([^\"“”\n]{1,60})[”\"]|(?<!\w)'([^'\n]{1,60})'(?!\w)")
@@ -91,7 +93,9 @@ def sentences(typed: str) -> Iterator[str]:
 
 def binds(sentence: str) -> bool:
     """What the user wants to be kept to. Rather too many than one too few."""
-    return _BINDING.search(sentence.lower()) is not None and len(sentence.split()) > 1
+    if len(sentence.split()) < 2 or _ASKING.match(sentence.lower()):
+        return False
+    return _BINDING.search(sentence.lower()) is not None
 
 
 def decides(sentence: str) -> bool:

@@ -140,6 +140,8 @@ FLAGS = (
     Flag("--json", "switch", "For programs: an object per line.", only=True),
     Flag("--at", "value", "The request for the Nth answer instead.", metavar="N", only=True),
     Flag("--all", "switch", "Every block, not only the largest.", only=True),
+    Flag("--summary", "switch", "The text that stands for what is left out.", only=True),
+    Flag("--prompt", "switch", "The system prompt as it is sent.", only=True),
     Flag("--last", "switch", "Only what was shortened last.", only=True),
     Flag("--scripted", "switch", "Follow a script, use no model.", only=True),
     Flag("--yes", "switch", "Agree to what is shown.", only=True),
@@ -174,6 +176,7 @@ NOT_YET = {
 """Flags of the contract whose capability is not in this version: refused, never ignored."""
 
 _BY_NAME = {name: flag for flag in FLAGS for name in (flag.name, *flag.aliases)}
+_BY_NAME["--max-cost"] = _BY_NAME["--max-budget-usd"]  # what people try first
 
 
 def parse(argv: list[str]) -> Arguments:
@@ -193,7 +196,7 @@ def parse(argv: list[str]) -> Arguments:
         flag, given = _recognise(token)
         match flag.kind:
             case "switch":
-                (switches.add if _is_on(flag, given) else switches.discard)(flag.name)
+                _turn(flag, switches, values, is_on=_is_on(flag, given))
             case "value":
                 values[flag.name] = _checked(flag, _required(flag, given, rest))
             case "list":
@@ -203,6 +206,14 @@ def parse(argv: list[str]) -> Arguments:
                 values[flag.name] = _optional(flag, given, rest)
     kept = tuple(word for word in words if word)
     return Arguments(values, lists, frozenset(switches), kept)
+
+
+def _turn(flag: Flag, on: set[str], values: dict[str, str], *, is_on: bool) -> None:
+    """That one was switched off is no more than that it is not on, unless somebody asks."""
+    (on.add if is_on else on.discard)(flag.name)
+    values.pop(flag.name, None)
+    if not is_on:
+        values[flag.name] = "false"
 
 
 def _is_flag(token: str) -> bool:

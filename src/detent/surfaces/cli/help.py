@@ -74,7 +74,8 @@ detent context [SESSION]     what the next request of a session holds: where eac
 """,
     "uncompact": """\
 detent uncompact [SESSION]   bring back what was shortened or summed up in a session to save
-                             room; without SESSION, the newest of this folder
+                             room; without SESSION, the newest of this folder. Exit code 0
+                             also where there is nothing to undo.
 """,
     "permissions": """\
 detent permissions takes:
@@ -91,7 +92,8 @@ TAKEN = {
     "doctor": ("--cwd", "--settings", "--sandbox", "--trust", "--json"),
     "memory": ("--cwd", "--settings", "--setting-sources", "--trust", "--json"),
     "context": (
-        "--at", "--all", "--json", "--cwd", "--model", "--settings", "--setting-sources", "--trust",
+        "--at", "--all", "--summary", "--prompt", "--json", "--cwd", "--model", "--settings",
+        "--setting-sources", "--trust",
     ),
     "uncompact": ("--last", "--json", "--cwd", "--settings", "--setting-sources", "--trust"),
     "permissions": (

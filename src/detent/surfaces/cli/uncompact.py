@@ -21,11 +21,15 @@ def run_uncompact(words: tuple[str, ...], arguments: Arguments) -> int:
 
 def told(done: Uncompacted) -> list[str]:
     if not done.undone:
-        return [f"Session {done.session}: nothing was left out, so nothing came back."]
-    what = "1 shortening" if len(done.undone) == 1 else f"{len(done.undone)} shortenings"
+        return [f"Session {done.session}: nothing was left out, so there is nothing to undo."]
+    back = [f"{_counted(len(done.undone), 'shortening')} undone"]
+    if done.came_back:
+        back.append(f"{_counted(done.came_back, 'message')} came back")
+    if done.whole_again:
+        back.append(f"{_counted(done.whole_again, 'shortened result or answer')} whole again")
     lines = [
-        f"Session {done.session}: {what} undone, {done.came_back} messages came back; "
-        f"it has {done.messages} now, some {done.tokens:,} tokens."
+        f"Session {done.session}: {', '.join(back)}; "
+        f"it has {_counted(done.messages, 'message')} now, some {done.tokens:,} tokens."
     ]
     if done.window and done.fits:
         lines.append(f"They fit into the window of {done.model} ({done.window:,}).")
@@ -35,3 +39,8 @@ def told(done: Uncompacted) -> list[str]:
             "shortened again with the next prompt, unless you choose a model with a larger one."
         )
     return lines
+
+
+def _counted(number: int, what: str) -> str:
+    several = what.replace(" or ", "s or ") + "s"
+    return f"1 {what}" if number == 1 else f"{number} {several}"

@@ -5,6 +5,7 @@ prompt like any other.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -31,8 +32,10 @@ COMMANDS = (
     Command("budget", "What the session may spend and has spent", "[WHAT AMOUNT|none]"),
     Command("compact", "Tell the older conversation in short", "[what to keep]", needs_model=True),
     Command("context", "What the next request holds, and what that takes"),
+    Command("cost", "What the session has spent, by what it was for"),
     Command("help", "This list"),
     Command("memory", "Memory files: what each costs, and why it counts"),
+    Command("usage", "The same as /cost"),
 )
 NAMES = tuple(command.name for command in COMMANDS)
 
@@ -45,13 +48,25 @@ class Said(Struct, frozen=True):
 
 
 def said(prompt: Sequence[Any]) -> Said | None:
-    """None for what is meant for the model."""
+    """None for what is meant for the model. A slip of the pen is a command that nobody knows."""
     if len(prompt) != 1 or not isinstance(prompt[0], Text):
         return None
     name, *rest = prompt[0].text.split(maxsplit=1) or ("",)
     found = (command for command in COMMANDS if f"/{command.name}" == name)
     command = next(found, None)
+    if command is None and not rest and close_to(name):
+        command = Command(name[1:], "")
     return None if command is None else Said(command, "".join(rest).strip())
+
+
+def close_to(word: str) -> str:
+    """The command that was probably meant by a word that names none; a file is no slip."""
+    name = word[1:]
+    if not word.startswith("/") or not name or "/" in name or os.path.lexists(word):
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name.lower(), NAMES, 1, 0.82)), "")
 
 
 async def run(one: Said, session: Session, hear: Hear) -> str:
@@ -68,12 +83,18 @@ async def run(one: Said, session: Session, hear: Hear) -> str:
             from detent.surfaces.commands.compact import compact
 
             return await compact(session, one.rest, hear)
+        case "cost" | "usage":
+            from detent.surfaces.commands.cost import cost
+
+            return cost(session)
         case "context":
             return await asyncio.to_thread(_context, session)
         case "memory":
             return await _memory(session)
-        case _:
+        case "help":
             return help_text()
+        case slip:
+            raise BadInput(f"unknown command /{slip}; did you mean /{close_to(f'/{slip}')}?")
 
 
 def help_text() -> str:
@@ -83,9 +104,9 @@ def help_text() -> str:
 
 
 def _context(session: Session) -> str:
-    from detent.surfaces.commands.context_table import printed
+    from detent.surfaces.commands.context_table import printed, usual_width
 
-    lines = printed(session.context(), 100, is_whole=False, is_coloured=False)
+    lines = printed(session.context(), usual_width(), is_whole=False, is_coloured=False)
     return "\n".join(lines)
 
 
@@ -93,4 +114,5 @@ async def _memory(session: Session) -> str:
     from detent.sdk.memory import Memory
     from detent.surfaces.commands.memory_table import listed
 
-    return "\n".join(listed(Memory(session.cwd, await session.memory())))
+    files = await session.memory()
+    return "\n".join(listed(Memory(session.cwd, files, off=session.memory_off)))

@@ -1,70 +1,92 @@
-"""`/budget`: what the session may spend; `/budget usd 5` and `/budget tokens none` change it."""
+"""`/budget`: what the session may spend; `/budget usd 5`, `/budget tokens none` and
+`/budget strict off` change it."""
 
+from collections.abc import Iterable
 from math import isfinite
+from typing import Any
 
 from msgspec.structs import replace
 
 from detent.sdk.session import Session
+from detent.surfaces.commands.amounts import aligned, estimated, shown_amount, unpriced
 from detent.types.budget import WORDS, What
 from detent.types.errors import BadInput
 
-SHORT: dict[str, What] = {
+NAMES: dict[str, What] = {
     "tokens": "tokens",
     "input": "input",
     "output": "output",
     "reasoning": "reasoning",
     "usd": "dollars",
     "turns": "turns",
-    "tools": "calls",
-    "tasks": "delegations",
-    "requests": "requests",
+    "toolCalls": "calls",
+    "delegatedTasks": "delegations",
+    "modelCalls": "requests",
     "seconds": "seconds",
 }
+"""As the settings have them."""
+OTHERS: dict[str, What] = {"tools": "calls", "tasks": "delegations", "requests": "requests"}
+"""Shorter ones."""
 
 
 def budget(session: Session, rest: str) -> str:
     if rest:
-        what, most = _wish(rest.split())
-        session.budget = replace(session.budget, **{what: most})
+        words = rest.split()
+        wish = _strict(words) if words[0].lower() == "strict" else _wish(words)
+        session.budget = replace(session.budget, **wish)
     return "\n".join(_lines(session))
 
 
-def _wish(words: list[str]) -> tuple[What, float | None]:
-    if len(words) != 2 or words[0] not in SHORT:
-        raise BadInput(f"/budget takes one of {', '.join(SHORT)}, and a number or `none`")
-    what, amount = SHORT[words[0]], words[1]
+def _strict(words: list[str]) -> dict[str, Any]:
+    if len(words) != 2 or words[1] not in ("on", "off"):
+        raise BadInput("/budget strict takes `on` or `off`")
+    return {"strict": words[1] == "on"}
+
+
+def _named(words: Iterable[str]) -> What | None:
+    """`modelCalls`, `model-calls`, `model_calls` and `model calls` are the same."""
+    name = "".join(words).replace("-", "").replace("_", "").lower()
+    known = {key.lower(): what for key, what in {**NAMES, **OTHERS}.items()}
+    known |= {words.replace(" ", ""): what for what, words in WORDS.items()}
+    return known.get(name)
+
+
+def _wish(words: list[str]) -> dict[str, Any]:
+    what, amount = _named(words[:-1]), words[-1]
+    if what is None:
+        raise BadInput(f"/budget takes one of {', '.join(NAMES)}, and a number or `none`")
     if amount == "none":
-        return what, None
+        return {what: 0}
     try:
-        most = float(amount.lstrip("$"))
+        most = float(amount.lstrip("$").replace(",", ""))
     except ValueError:
         most = float("nan")
     is_whole = what not in ("dollars", "seconds")
     if not isfinite(most) or most <= 0 or (is_whole and most != int(most)):
         kind = "a whole number" if is_whole else "a number"
-        raise BadInput(f"/budget {words[0]} takes {kind} above 0 or `none`, not {amount!r}")
-    return what, int(most) if is_whole else most
+        name = " ".join(words[:-1])
+        raise BadInput(f"/budget {name} takes {kind} above 0 or `none`, not {amount!r}")
+    return {what: int(most) if is_whole else most}
 
 
 def _lines(session: Session) -> list[str]:
     limits, left, spent = session.budget.limits(), session.left(), session.spent
-    lines = [f"{'':17} {'spent':>13} {'limit':>13} {'left':>13}"]
+    rows = [("", "spent", "limit", "left")]
     for what, words in WORDS.items():
         used, most = spent.of(what), limits.get(what)
         is_unknown = what == "dollars" and spent.unpriced
         if used or most or is_unknown:
-            known = _shown(used) if used or not is_unknown else "unknown"
-            limit = "none" if most is None else _shown(most)
-            rest = _shown(left[what]) if what in left else ""
-            lines.append(f"{words:17} {known:>13} {limit:>13} {rest:>13}")
-    if len(lines) == 1:
+            known = shown_amount(used) if used or not is_unknown else "unknown"
+            limit = "none" if most is None else shown_amount(most)
+            rest = shown_amount(left[what]) if what in left else ""
+            rows.append((words, known, limit, rest))
+    if len(rows) == 1:
         return ["Nothing is spent, and nothing is limited."]
+    lines = aligned(rows)
+    if spent.estimated:
+        lines.append(estimated(spent))
     if spent.unpriced:
-        lines.append(f"Dollars are without {spent.unpriced:,} tokens of models of unknown price.")
+        lines.append(unpriced(spent))
     if session.budget.strict:
         lines.append("Strict: nothing is sent that could take more than is left.")
     return lines
-
-
-def _shown(amount: float) -> str:
-    return f"{amount:,}" if isinstance(amount, int) else f"{amount:,.4f}".rstrip("0").rstrip(".")

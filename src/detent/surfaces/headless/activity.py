@@ -9,11 +9,13 @@ from detent.types.events import (
     Asked,
     CallEnded,
     CallStarted,
+    Compacted,
     Event,
     Notice,
     Progress,
     Replied,
     Retrying,
+    Trimmed,
     TurnEnded,
 )
 from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused
@@ -90,6 +92,8 @@ class Activity:
             case Asked(name=name, arguments=arguments, reason=reason):
                 _say_cut(f"  ? {name} {_gist(arguments)}")
                 say(f"    {reason}")
+            case Compacted() | Trimmed():
+                _tell_room(event)
             case Notice(text=text, level="info"):
                 tell(text)
             case Answered(allowed=allowed):
@@ -135,6 +139,13 @@ def _tell_unrun(ended: CallEnded, arguments: str) -> None:
 
     _say_cut(f"  {_mark(ended.outcome)} {ended.name} {_gist(arguments)}".rstrip())
     _say_cut(f"    {came_to(ended.outcome)}")
+
+
+def _tell_room(made: Compacted | Trimmed) -> None:
+    count = len(made.trims) if isinstance(made, Trimmed) else 0
+    what = f"{made.stage}: {count} shortened" if isinstance(made, Trimmed) else "compacted"
+    sizes = f"{made.before_tokens:,} → {made.after_tokens:,} tokens"
+    say(f"  ⇣ {what} · {sizes} · `detent uncompact` undoes it")
 
 
 def _gist(arguments: str) -> str:

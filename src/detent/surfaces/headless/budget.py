@@ -43,17 +43,26 @@ def budget_options(arguments: Arguments) -> dict[str, Any]:
         "max_tokens": limits.pop("tokens"),
         "max_tool_calls": limits.pop("calls"),
         "max_budget_usd": limits.pop("dollars"),
-        "budget": Budget(strict=arguments.on("--strict-budget"), **limits),
+        "budget": Budget(strict=_strict(arguments), **limits),
         "on_budget": arguments.value("--on-budget"),
         "task_budget": _limit(arguments, "--task-budget", is_whole=True),
     }
     return given
 
 
+def _strict(arguments: Arguments) -> bool | None:
+    """`--strict-budget=false` lifts it."""
+    if arguments.on("--strict-budget"):
+        return True
+    return False if "--strict-budget" in arguments.values else None
+
+
 def _limit(arguments: Arguments, name: str, *, is_whole: bool) -> float | None:
-    text = arguments.value(name)
-    if not text:
+    text = arguments.values.get(name)
+    if text is None:
         return None
+    if not text.strip():
+        raise BadInput(f"{name} was given an empty value")
     try:
         value = 0.0 if text == "none" else float(text)
     except ValueError:
@@ -84,6 +93,8 @@ def told(session: Session, ended: TurnEnded) -> dict[str, Any]:
     }
     if session.budget.strict:
         found["strict"] = True
+    if spent.estimated:
+        found["estimated"] = True
     if spent.unpriced:
         found["tokens_of_unknown_price"] = spent.unpriced
     if (task := session.task) is not None:

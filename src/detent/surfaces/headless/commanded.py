@@ -52,6 +52,8 @@ async def obeyed(one: Said, session: Session, hear: Hear) -> dict[str, Any]:
     """The result of a turn that was none: what a compaction has cost is in it. Cancelling it gives
     one as well."""
     begun = time.perf_counter()
+    for notice in session.news():
+        await hear(notice)
     record = TurnRecord(session.id, session.price, session.bounds)
     cost: dict[str, Usage] = {}
 

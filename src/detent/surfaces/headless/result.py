@@ -9,7 +9,16 @@ from detent.sdk.session import new_uuid
 from detent.sdk.summary import TurnSummary, summarise
 from detent.types.codec import arguments_object, encode
 from detent.types.effects import Runs, Writes
-from detent.types.events import CallEnded, CallStarted, Compacted, Event, Reason, Replied, TurnEnded
+from detent.types.events import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    Event,
+    Reason,
+    Reminded,
+    Replied,
+    TurnEnded,
+)
 from detent.types.outcomes import Cut, Done, Refused
 from detent.types.usage import Usage
 
@@ -48,11 +57,17 @@ class TurnRecord:
         self._price = price
         self._models = models
         self._events: list[Event] = []
+        self._wraps_up = self._is_wrapped_up = False
+        """A spent budget allows one last answer; it has come."""
 
     def add(self, event: Event) -> None:
         """Only what the result needs is kept: a long answer must not be stored piece by piece."""
         if isinstance(event, Replied | CallStarted | CallEnded | Compacted | TurnEnded):
             self._events.append(event)
+        if isinstance(event, Reminded) and event.source == "budget":
+            self._wraps_up = True
+        elif isinstance(event, Replied):
+            self._is_wrapped_up = self._wraps_up
 
     @property
     def ended(self) -> TurnEnded | None:
@@ -71,7 +86,7 @@ class TurnRecord:
             "type": "result",
             "subtype": _subtype(ended),
             "is_error": is_error,
-            "result": (is_error and ended.error) or summary.text or _as_text(ended.output),
+            "result": self._said(ended),
             "stop_reason": summary.steps[-1].stop if summary.steps else None,
             "session_id": self._session,
             "uuid": new_uuid(),
@@ -100,6 +115,12 @@ class TurnRecord:
         if unknown:
             result["cost_unknown"] = True
         return result
+
+    def _said(self, ended: TurnEnded) -> str:
+        """The answer; why there is none, where there is none. A spent budget may allow one."""
+        answer = self.summary().text or _as_text(ended.output)
+        is_answer = ended.reason == "end_turn" or self._is_wrapped_up
+        return (answer if is_answer else ended.error) or ended.error or answer
 
     def _terminal(self, ended: TurnEnded) -> str:
         if ended.reason == "user_cancelled":

@@ -130,11 +130,13 @@ def _whole(arguments: Arguments, name: str) -> int | None:
 
 
 def _number(arguments: Arguments, name: str) -> float | None:
-    text = arguments.value(name)
-    if not text:
+    text = arguments.values.get(name)
+    if text is None:
         return None
+    if not text.strip():
+        raise BadInput(f"{name} was given an empty value")
     try:
-        value = float(text)
+        value = 0.0 if text == "none" else float(text)
     except ValueError:
         raise BadInput(f"{name} takes a number, not {text!r}") from None
     if not isfinite(value):
