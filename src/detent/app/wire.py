@@ -22,18 +22,15 @@ from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal, opening
 from detent.app.models import facts_of, prices
 from detent.app.options import Options
+from detent.app.prompting import git_of, lookout_of, prompt_of, surroundings_of
 from detent.app.recorder import Recorder, to_nobody
 from detent.app.reminders import Composed, MemoryFiles
 from detent.app.shaping import shaping_of, starts_calls_early
-from detent.app.surroundings import Lookout, git_ahead, look_around, wants_git
 from detent.app.toolbox import held_back, toolbox_of, unavailable
 from detent.app.workshop import Shop, outputs_folders
 from detent.context.account import Account
 from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
-from detent.context.prompt import build_prompt, section
-from detent.context.prompt.access import Access
-from detent.context.prompt.facts import Facts, Named, Surroundings
 from detent.context.tokens import family_of, of_system, of_tools
 from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
@@ -42,7 +39,7 @@ from detent.loop.kit import Kit
 from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits
 from detent.ports import Model, Toolbox
 from detent.types.budget import Budget
-from detent.types.events import Budgeted, Entry, Event, Notice, Opened, Switched, TurnEnded
+from detent.types.events import Budgeted, Entry, Event, Notice, Switched, TurnEnded
 
 if TYPE_CHECKING:
     from detent.app.git_state import Git
@@ -168,7 +165,7 @@ class Engine:
 
 def assemble(options: Options) -> Engine:
     grounds = grounds_of(options)
-    git = _git(grounds)
+    git = git_of(grounds)
     settings, clock = grounds.settings, grounds.clock
     rules = rules_of(options, settings, grounds.cwd)
     toolbox, form = toolbox_of(grounds, rules)
@@ -192,7 +189,7 @@ def assemble(options: Options) -> Engine:
         switch_mode=mode_switch(gate, recorder, settings),
         sandbox=_sandbox(grounds, workspace, rules, journal, recorder),
     )
-    around = _around(grounds, workspace, journal)
+    around = surroundings_of(grounds, workspace, journal)
     memory = MemoryFiles(
         grounds, conversation, gate, lambda text: recorder.hint(Notice(text, "warning"))
     )
@@ -205,10 +202,10 @@ def assemble(options: Options) -> Engine:
         clock=clock,
         desk=DeskMaker(shop, journal.session, _for_tools(grounds, workspace), entries),
         conversation=conversation,
-        system=_system(grounds, rules, toolbox, gate.mode, around),
+        system=prompt_of(grounds, rules, toolbox, gate.mode, around),
         emit=recorder.emit,
         hint=recorder.hint,
-        reminders=Composed(memory, *_lookout(grounds, shop, conversation, around, git)),
+        reminders=Composed(memory, *lookout_of(grounds, shop, conversation, around, git)),
         limits=_limits(grounds),
         shaping=shaping_of(options, settings, grounds.environ),
         price=prices(settings),
@@ -309,74 +306,6 @@ def _limits(grounds: Grounds) -> Limits:
         characters=max(MOST_CHARACTERS, _output_wanted(grounds.environ)),
         tool_seconds={n: s for n, s in settings.tool_timeouts.items() if n != "Bash"},
     )
-
-
-def _around(grounds: Grounds, workspace: Workspace, journal: Journal) -> Surroundings:
-    """The day is the one when the session was opened: resumed, it sends the same prompt."""
-    opened = next((e.at for e in journal.log.entries if isinstance(e, Opened)), 0.0)
-    folders = workspace.roots[1:]
-    return look_around(grounds.cwd, opened or grounds.clock.now(), grounds.environ, folders)
-
-
-def _system(
-    grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str, around: Surroundings
-) -> tuple[str, ...]:
-    options = grounds.options
-    access = Access(
-        mode=mode,
-        tools=tuple(spec.name for spec in toolbox.specs()),
-        denied=tuple(rule.text for rule in rules.deny),
-        asked=tuple(rule.text for rule in rules.ask),
-        hooks=tuple(dict.fromkeys(hook.event for hook in grounds.settings.hooks)),
-        is_stranger=grounds.settings.is_stranger,
-    )
-    form = section("form") if options.json_schema is not None else ""
-    return build_prompt(
-        Facts(around, access, plugins=_plugins(options)),
-        custom=options.system_prompt,
-        override=options.override_system_prompt,
-        append="\n\n".join(filter(None, (options.append_system_prompt, form))),
-    )
-
-
-def _git(grounds: Grounds) -> "Git | None":
-    wanted = wants_git(grounds.environ, grounds.settings.tells_git)
-    if not wanted or grounds.options.override_system_prompt:
-        return None
-    return git_ahead(grounds.cwd, grounds.environ)
-
-
-def _lookout(
-    grounds: Grounds,
-    shop: Shop,
-    conversation: Conversation,
-    around: Surroundings,
-    git: "Git | None",
-) -> tuple[Lookout, ...]:
-    """None where the user's own prompt is all that the model is to know."""
-    if grounds.options.override_system_prompt:
-        return ()
-    environ, now = grounds.environ, grounds.clock.now
-    wanted = wants_git(environ, grounds.settings.tells_git)
-    return (
-        Lookout(
-            conversation,
-            lambda: shop.cwd,
-            now,
-            around.date,
-            environ,
-            tells_git=wanted,
-            git=git,
-        ),
-    )
-
-
-def _plugins(options: Options) -> tuple[Named, ...]:
-    if not options.plugin_dirs or options.toolbox is not None:
-        return ()
-    from detent.app.extensions.plugin_tools import plugin_summaries
-
-    return plugin_summaries(options.plugin_dirs)
 
 
 def _for_tools(grounds: Grounds, workspace: Workspace) -> dict[str, str]:

@@ -1,0 +1,87 @@
+"""What a session tells its model of itself: the prompt, and what is looked at as it goes on."""
+
+from typing import TYPE_CHECKING
+
+from detent.app.grounds import Grounds
+from detent.app.journal import Journal
+from detent.app.options import Options
+from detent.app.surroundings import Lookout, git_ahead, look_around, wants_git
+from detent.app.workshop import Shop
+from detent.context.conversation import Conversation
+from detent.context.prompt import build_prompt, section
+from detent.context.prompt.access import Access
+from detent.context.prompt.facts import Facts, Named, Surroundings
+from detent.gate.terms import RuleSet, Workspace
+from detent.ports import Toolbox
+from detent.types.events import Opened
+
+if TYPE_CHECKING:
+    from detent.app.git_state import Git
+
+
+def surroundings_of(grounds: Grounds, workspace: Workspace, journal: Journal) -> Surroundings:
+    """The day is the one when the session was opened: resumed, it sends the same prompt."""
+    opened = next((e.at for e in journal.log.entries if isinstance(e, Opened)), 0.0)
+    folders = workspace.roots[1:]
+    return look_around(grounds.cwd, opened or grounds.clock.now(), grounds.environ, folders)
+
+
+def prompt_of(
+    grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str, around: Surroundings
+) -> tuple[str, ...]:
+    options = grounds.options
+    access = Access(
+        mode=mode,
+        tools=tuple(spec.name for spec in toolbox.specs()),
+        denied=tuple(rule.text for rule in rules.deny),
+        asked=tuple(rule.text for rule in rules.ask),
+        hooks=tuple(dict.fromkeys(hook.event for hook in grounds.settings.hooks)),
+        is_stranger=grounds.settings.is_stranger,
+    )
+    form = section("form") if options.json_schema is not None else ""
+    return build_prompt(
+        Facts(around, access, plugins=_plugins(options)),
+        custom=options.system_prompt,
+        override=options.override_system_prompt,
+        append="\n\n".join(filter(None, (options.append_system_prompt, form))),
+    )
+
+
+def git_of(grounds: Grounds) -> "Git | None":
+    wanted = wants_git(grounds.environ, grounds.settings.tells_git)
+    if not wanted or grounds.options.override_system_prompt:
+        return None
+    return git_ahead(grounds.cwd, grounds.environ)
+
+
+def lookout_of(
+    grounds: Grounds,
+    shop: Shop,
+    conversation: Conversation,
+    around: Surroundings,
+    git: "Git | None",
+) -> tuple[Lookout, ...]:
+    """None where the user's own prompt is all that the model is to know."""
+    if grounds.options.override_system_prompt:
+        return ()
+    environ, now = grounds.environ, grounds.clock.now
+    wanted = wants_git(environ, grounds.settings.tells_git)
+    return (
+        Lookout(
+            conversation,
+            lambda: shop.cwd,
+            now,
+            around.date,
+            environ,
+            tells_git=wanted,
+            git=git,
+        ),
+    )
+
+
+def _plugins(options: Options) -> tuple[Named, ...]:
+    if not options.plugin_dirs or options.toolbox is not None:
+        return ()
+    from detent.app.extensions.plugin_tools import plugin_summaries
+
+    return plugin_summaries(options.plugin_dirs)
