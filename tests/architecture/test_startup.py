@@ -23,9 +23,9 @@ subprocess, uuid, decimal, datetime)."""
 
 USED = """
 detent
-detent.app approvers clock desk gating grounds inbox journal models options places prompting recorder \
-reminders settings settings.record settings.sources shaping surroundings toolbox wire wishes \
-workshop
+detent.app approvers clock desk gating grounds inbox journal models options places prompting \
+recorder reminders settings settings.record settings.sources shaping surroundings toolbox wire \
+wishes workshop
 detent.context account bounds conversation media pressure project prompt prompt.access \
 prompt.facts shaping tokens
 detent.gate gate hooks paths terms
@@ -41,7 +41,8 @@ detent.surfaces arguments cli cli.flags cli.main headless headless.activity head
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
 headless.text headless.wishes
 detent.tools registry
-detent.types budget codec content effects errors events messages outcomes usage verdicts version
+detent.types budget codec content deltas effects errors events messages outcomes usage \
+verdicts version
 """
 """In each line a package, and the modules of it that a run in text mode uses."""
 

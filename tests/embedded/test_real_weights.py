@@ -21,7 +21,8 @@ from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.cli.demo_tasks import SMALL
 from detent.types.content import Text, plain_text
-from detent.types.events import Delta, TextDelta
+from detent.types.deltas import Delta
+from detent.types.events import TextDelta
 from detent.types.messages import Request, User
 
 PATH = place_of(QWEN, detent_home(os.environ))

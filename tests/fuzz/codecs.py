@@ -44,16 +44,9 @@ from detent.testing import (
 )
 from detent.testing.script import Usage
 from detent.types.content import Call, Opaque, Redacted, Text, Thinking
+from detent.types.deltas import CallReady, Counted, Delta, Sealed
 from detent.types.errors import ModelFailure
-from detent.types.events import (
-    CallDelta,
-    CallReady,
-    Counted,
-    Delta,
-    Sealed,
-    TextDelta,
-    ThinkingDelta,
-)
+from detent.types.events import CallDelta, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Request, ToolSpec, User
 
 Codec = Callable[[Manner], Wire]

@@ -22,8 +22,9 @@ from detent.models.protocols.wire import Manner, Wire
 from detent.models.sse import EventSplitter
 from detent.models.text_calls import calls_in
 from detent.types import content as ours
+from detent.types.deltas import CallReady, Delta
 from detent.types.errors import ModelFailure
-from detent.types.events import CallEnded, CallReady, Delta, Entry, Prompted, Replied, TextDelta
+from detent.types.events import CallEnded, Entry, Prompted, Replied, TextDelta
 from detent.types.messages import Reply, Request, ToolSpec, User
 from detent.types.outcomes import Done
 from detent.types.usage import Usage

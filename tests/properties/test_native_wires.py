@@ -28,8 +28,9 @@ from detent.types.content import (
     Thinking,
     UserBlock,
 )
+from detent.types.deltas import CallReady, Delta
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
+from detent.types.events import CallDelta, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Message, Reply, Request, User
 
 WIRES: dict[str, type[OpenAIResponses] | type[Gemini]] = {

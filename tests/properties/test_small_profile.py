@@ -14,7 +14,7 @@ from detent.models.small.model import MOST_SAMPLES, SmallModel
 from detent.models.small.telling import _dropped
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Result, Text, UserBlock
-from detent.types.events import Delta
+from detent.types.deltas import Delta
 from detent.types.messages import Assistant, Message, Reply, Request, ToolSpec, User
 
 NAMES = ("Bash", "Read", "Edit", "Write", "Glob", "Grep")

@@ -17,7 +17,8 @@ from detent.models.sse import EventSplitter
 from detent.testing import anthropic_wire, chat_wire
 from detent.testing.script import Call, RedactedThink, Reply, Say, Think, Usage
 from detent.types import content as ours
-from detent.types.events import CallDelta, CallReady, Delta, TextDelta, ThinkingDelta
+from detent.types.deltas import CallReady, Delta
+from detent.types.events import CallDelta, TextDelta, ThinkingDelta
 from detent.types.messages import Reply as Answer
 
 WIRES: dict[str, tuple[Any, type]] = {

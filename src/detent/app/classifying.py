@@ -15,8 +15,9 @@ from detent.loop.spending import Purse
 from detent.ports import Clock, Model, Proposal
 from detent.types.codec import arguments_object, encode
 from detent.types.content import Text, UserBlock, plain_text
+from detent.types.deltas import Delta
 from detent.types.errors import BadInput, ModelFailure, NoModel
-from detent.types.events import Classified, Delta, Entry, Prompted
+from detent.types.events import Classified, Entry, Prompted
 from detent.types.messages import Reply, Request, User
 from detent.types.verdicts import Allow, Ask, Deny, Verdict
 

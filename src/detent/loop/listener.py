@@ -5,16 +5,8 @@ from detent.loop.kit import Kit
 from detent.loop.limits import Tally
 from detent.loop.spending import lose
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
-from detent.types.events import (
-    Begun,
-    CallDelta,
-    CallReady,
-    Counted,
-    Delta,
-    Discarded,
-    Sealed,
-    TextDelta,
-)
+from detent.types.deltas import Begun, CallReady, Counted, Delta, Sealed
+from detent.types.events import CallDelta, Discarded, TextDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 

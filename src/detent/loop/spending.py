@@ -6,8 +6,9 @@ from typing import Literal
 from detent.context.account import Account, Price, Reservation, guessed, paid
 from detent.ports import DeltaSink, Emit, Model
 from detent.types.budget import InVain, Shortage, Spent
+from detent.types.deltas import Begun, Counted, Delta
 from detent.types.errors import Overdrawn
-from detent.types.events import Begun, Counted, Delta, Discarded, Estimated, Lost
+from detent.types.events import Discarded, Estimated, Lost
 from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 

@@ -11,15 +11,9 @@ from detent.loop.limits import Tally, exceeded
 from detent.loop.spending import Purse, lose
 from detent.loop.urgent import learn
 from detent.types.content import Text, plain_text
+from detent.types.deltas import Delta
 from detent.types.errors import ModelFailure
-from detent.types.events import (
-    Compacted,
-    Delta,
-    Entry,
-    Notice,
-    Retrying,
-    Switched,
-)
+from detent.types.events import Compacted, Entry, Notice, Retrying, Switched
 from detent.types.messages import Message, Reply, Request, User
 from detent.types.usage import Usage
 

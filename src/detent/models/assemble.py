@@ -11,16 +11,9 @@ from typing import Literal
 from msgspec.structs import astuple
 
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
+from detent.types.deltas import CallReady, Counted, Delta, Sealed
 from detent.types.errors import ModelFailure
-from detent.types.events import (
-    CallDelta,
-    CallReady,
-    Counted,
-    Delta,
-    Sealed,
-    TextDelta,
-    ThinkingDelta,
-)
+from detent.types.events import CallDelta, TextDelta, ThinkingDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 

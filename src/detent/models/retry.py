@@ -7,8 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.ports import Clock, DeltaSink
+from detent.types.deltas import Begun, Delta
 from detent.types.errors import FailureKind, ModelFailure
-from detent.types.events import Begun, Delta, Discarded, Notice, Retrying, Switched
+from detent.types.events import Discarded, Notice, Retrying, Switched
 from detent.types.messages import Reply, Request
 
 _PASSING: frozenset[FailureKind] = frozenset(

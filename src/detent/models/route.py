@@ -13,8 +13,8 @@ from detent.models.protocols.wire import Endpoint, Splitter, Wire
 from detent.models.sse import EventSplitter
 from detent.models.watch import Timers, Watch
 from detent.ports import DeltaSink
+from detent.types.deltas import Begun
 from detent.types.errors import ModelFailure
-from detent.types.events import Begun
 from detent.types.messages import Reply, Request
 from detent.types.version import VERSION
 

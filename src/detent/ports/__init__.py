@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from detent.ports.machine import FileFacts, Finished, Host, Running
 from detent.types.content import Call, UserBlock
+from detent.types.deltas import Delta
 from detent.types.effects import Effect
-from detent.types.events import Delta, Entry, Event, Reminded
+from detent.types.events import Entry, Event, Reminded
 from detent.types.messages import Reply, Request, ToolSpec
 from detent.types.outcomes import Outcome, Refused
 from detent.types.verdicts import Allow, HookAnswer, Verdict

@@ -20,8 +20,9 @@ from detent.testing.script import (
 from detent.testing.script import Reply as ScriptedReply
 from detent.types import content
 from detent.types.codec import encode
+from detent.types.deltas import Begun, CallReady, Delta, Sealed
 from detent.types.errors import BadInput, FailureKind, ModelFailure
-from detent.types.events import Begun, CallDelta, CallReady, Delta, Sealed, TextDelta, ThinkingDelta
+from detent.types.events import CallDelta, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Reply, Request
 from detent.types.usage import Usage
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from detent.types.budget import Budget, InVain, Spent
-from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Thinking, UserBlock
+from detent.types.content import AssistantBlock, UserBlock
 from detent.types.effects import Effect
 from detent.types.outcomes import Outcome
 from detent.types.usage import Usage
@@ -402,42 +402,3 @@ Signal = (
     | Notice | Compacting | HookStarted | HookEnded | Nested
 )  # fmt: skip
 Event = Entry | Signal
-
-
-class Begun(Struct, frozen=True, gc=False):
-    """A request goes out: to whom, and how much the answer may have. Not shown to readers."""
-
-    model: str
-    provider: str = ""
-    max_output: int = 0
-    """0 is unknown."""
-
-
-class CallReady(Struct, frozen=True, gc=False):
-    """A whole call block has arrived while the message still streams. Not shown to readers."""
-
-    index: int
-    call: Call
-
-
-class Sealed(Struct, frozen=True, gc=False):
-    """A whole block that only its author can read. Not shown to readers.
-
-    The same index may come again: then the block has become more.
-    """
-
-    index: int
-    block: Thinking | Redacted | Opaque
-
-
-class Counted(Struct, frozen=True, gc=False):
-    """What the answer has cost so far. Not shown to readers."""
-
-    usage: Usage
-
-
-Delta = (
-    TextDelta | ThinkingDelta | CallDelta | Begun | CallReady | Sealed | Counted | Retrying
-    | Discarded | Switched | Notice
-)  # fmt: skip
-"""What a model port hands to the loop while it streams."""

@@ -15,19 +15,10 @@ from detent.ports import Proposal
 from detent.testing import fault
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Result, Text
+from detent.types.deltas import Begun, Counted
 from detent.types.effects import Runs
 from detent.types.errors import ModelFailure, NoModel
-from detent.types.events import (
-    Begun,
-    CallEnded,
-    Classified,
-    Counted,
-    Entry,
-    Event,
-    Lost,
-    Prompted,
-    Reminded,
-)
+from detent.types.events import CallEnded, Classified, Entry, Event, Lost, Prompted, Reminded
 from detent.types.messages import Request
 from detent.types.outcomes import done
 from detent.types.usage import Usage

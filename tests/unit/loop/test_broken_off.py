@@ -17,14 +17,12 @@ from detent.testing import call, fault, reply, say, think
 from detent.testing.script import RedactedThink
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Redacted, Text, Thinking, plain_text
+from detent.types.deltas import Begun, CallReady, Counted
 from detent.types.effects import Effect
 from detent.types.errors import ModelFailure
 from detent.types.events import (
-    Begun,
     CallEnded,
-    CallReady,
     CallStarted,
-    Counted,
     Discarded,
     Event,
     Notice,

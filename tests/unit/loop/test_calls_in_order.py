@@ -10,7 +10,8 @@ import pytest
 from detent.ports import Answer, DeltaSink, Desk
 from detent.testing import call, reply
 from detent.types.content import Call, Text
-from detent.types.events import CallDelta, CallReady, CallStarted
+from detent.types.deltas import CallReady
+from detent.types.events import CallDelta, CallStarted
 from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 from kitbench import WRITES, Approving, Bench, BenchTool, bench

@@ -18,12 +18,12 @@ from detent.loop.limits import Limits, Tally
 from detent.testing.script import call, fault, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Text
+from detent.types.deltas import Counted
 from detent.types.errors import ModelFailure
 from detent.types.events import (
     CallEnded,
     Compacted,
     Compacting,
-    Counted,
     HooksRan,
     Learned,
     Lost,

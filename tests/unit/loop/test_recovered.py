@@ -13,11 +13,11 @@ from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.budget import Budget
 from detent.types.content import Image, Text
+from detent.types.deltas import Counted
 from detent.types.errors import ModelFailure
 from detent.types.events import (
     CallEnded,
     Compacted,
-    Counted,
     Discarded,
     Notice,
     Prompted,

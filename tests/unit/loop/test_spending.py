@@ -21,14 +21,13 @@ from detent.testing import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.budget import Budget, Spent
 from detent.types.content import Call, Document, Image, Result, Text
+from detent.types.deltas import Begun, Counted
 from detent.types.errors import ModelFailure, Overdrawn
 from detent.types.events import (
-    Begun,
     CallEnded,
     CallStarted,
     Classified,
     Compacted,
-    Counted,
     Discarded,
     Prompted,
     Reminded,

@@ -20,9 +20,9 @@ from detent.testing import call, fault, reply, say, think
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.budget import Budget
 from detent.types.content import Text, plain_text
+from detent.types.deltas import Begun
 from detent.types.errors import ModelFailure
 from detent.types.events import (
-    Begun,
     CallEnded,
     CallStarted,
     Compacted,

@@ -14,8 +14,9 @@ from detent.models.protocols.openai_chat import OpenAIChat
 from detent.models.protocols.wire import Manner
 from detent.models.sse import MOST_PENDING, EventSplitter, event_data
 from detent.types.content import Call, Opaque, Redacted, Text, Thinking
+from detent.types.deltas import CallReady, Sealed
 from detent.types.errors import ModelFailure
-from detent.types.events import CallDelta, CallReady, Sealed, TextDelta, ThinkingDelta
+from detent.types.events import CallDelta, TextDelta, ThinkingDelta
 from detent.types.usage import Usage
 
 

@@ -17,19 +17,9 @@ from detent.models.route import Bounds
 from detent.models.watch import Timers
 from detent.testing import RedactedThink, ScriptedServer, call, fault, reply, say, script, think
 from detent.types.content import Call, Redacted, Text, Thinking, plain_text
+from detent.types.deltas import Begun, CallReady, Counted, Delta
 from detent.types.errors import ModelFailure
-from detent.types.events import (
-    Begun,
-    CallReady,
-    Counted,
-    Delta,
-    Discarded,
-    Notice,
-    Retrying,
-    Switched,
-    TextDelta,
-    ThinkingDelta,
-)
+from detent.types.events import Discarded, Notice, Retrying, Switched, TextDelta, ThinkingDelta
 from detent.types.messages import Reply, Request, User
 from detent.types.usage import Usage
 from kitbench import FakeClock

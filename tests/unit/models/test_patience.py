@@ -20,8 +20,8 @@ from detent.models.retry import RetryPolicy
 from detent.models.watch import Timers
 from detent.testing import ScriptedServer, reply, say, think
 from detent.types.content import Text
+from detent.types.deltas import CallReady
 from detent.types.errors import ModelFailure
-from detent.types.events import CallReady
 from detent.types.messages import Request, ToolSpec, User
 from kitbench import FakeClock
 from modelbench import http_model

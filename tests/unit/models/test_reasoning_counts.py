@@ -13,7 +13,7 @@ from detent.models.protocols.anthropic_messages import AnthropicMessages
 from detent.models.protocols.openai_chat import OpenAIChat
 from detent.testing import reply, script, serve, think
 from detent.types.content import Text
-from detent.types.events import Counted, Delta
+from detent.types.deltas import Counted, Delta
 from detent.types.messages import Reply, Request, User
 from detent.types.usage import Usage
 from kitbench import FakeClock

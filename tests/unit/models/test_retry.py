@@ -11,16 +11,9 @@ import pytest
 from detent.models.retry import RetryPolicy, wait_before, with_fallbacks
 from detent.ports import DeltaSink
 from detent.types.content import Call, Text
+from detent.types.deltas import CallReady, Delta
 from detent.types.errors import ModelFailure
-from detent.types.events import (
-    CallReady,
-    Delta,
-    Discarded,
-    Notice,
-    Retrying,
-    Switched,
-    TextDelta,
-)
+from detent.types.events import Discarded, Notice, Retrying, Switched, TextDelta
 from detent.types.messages import Reply, Request
 from detent.types.usage import Usage
 from kitbench import FakeClock

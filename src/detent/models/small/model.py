@@ -14,15 +14,8 @@ from detent.models.small.telling import folder_of, messages_of, system_of
 from detent.ports import DeltaSink, Model
 from detent.types.codec import arguments_object, encode
 from detent.types.content import Call, Text, plain_text
-from detent.types.events import (
-    CallDelta,
-    CallReady,
-    Delta,
-    Discarded,
-    Sealed,
-    TextDelta,
-    ThinkingDelta,
-)
+from detent.types.deltas import CallReady, Delta, Sealed
+from detent.types.events import CallDelta, Discarded, TextDelta, ThinkingDelta
 from detent.types.messages import Assistant, Message, Reply, Request, ToolSpec, User
 from detent.types.usage import Usage
 

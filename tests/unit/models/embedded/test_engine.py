@@ -18,8 +18,9 @@ from detent.models.embedded import engine as module
 from detent.models.embedded.engine import BATCH, WINDOW, Engine, engine_for
 from detent.models.embedded.model import EmbeddedModel, Sampling, open_embedded
 from detent.types.content import Text
+from detent.types.deltas import Delta
 from detent.types.errors import ModelFailure, NoModel
-from detent.types.events import Delta, Notice, TextDelta
+from detent.types.events import Notice, TextDelta
 from detent.types.messages import Request, User
 
 Callback = Callable[[dict[str, Any]], bool]

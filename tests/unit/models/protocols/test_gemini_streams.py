@@ -10,8 +10,8 @@ import pytest
 from detent.models.assemble import Assembler
 from detent.models.protocols.gemini import Gemini
 from detent.types.content import AssistantBlock, Call, Opaque, Text, Thinking
+from detent.types.deltas import CallReady
 from detent.types.errors import ModelFailure
-from detent.types.events import CallReady
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 

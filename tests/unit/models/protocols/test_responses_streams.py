@@ -10,8 +10,9 @@ import pytest
 from detent.models.assemble import Assembler
 from detent.models.protocols.openai_responses import OpenAIResponses
 from detent.types.content import Call, Opaque, Text, Thinking
+from detent.types.deltas import CallReady, Counted
 from detent.types.errors import ModelFailure
-from detent.types.events import CallReady, Counted, TextDelta
+from detent.types.events import TextDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
 

@@ -17,7 +17,8 @@ from detent.models.small.model import MOST_SAMPLES, SmallModel
 from detent.models.small.telling import prompt
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import Call, Result, Text
-from detent.types.events import CallDelta, CallReady, Delta, TextDelta
+from detent.types.deltas import CallReady, Delta
+from detent.types.events import CallDelta, TextDelta
 from detent.types.messages import Assistant, Message, Reply, Request, ToolSpec, User
 
 SNAPSHOTS = Path(__file__).parents[3] / "requests" / "small"
