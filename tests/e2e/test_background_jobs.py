@@ -196,6 +196,7 @@ def test_a_session_that_goes_on_hears_that_its_jobs_are_over(runner: Runner, how
     looked, read, begun = second.tool_results
     assert "is over" in looked["content"] and "printed" in looked["content"]
     assert "printed" in read["content"], "it may be read unasked"
+    assert begun["data"] is not None, begun
     assert begun["data"]["backgroundTaskId"] == "job_2"
 
     runner.serve("yes")
