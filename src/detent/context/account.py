@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from detent.types.budget import WORDS, Budget, Shortage, Spent, What
+from detent.types.budget import WHOLE, Budget, Shortage, Spent, What
 from detent.types.messages import Message
 from detent.types.usage import Usage
 
@@ -18,7 +18,6 @@ Distribution = Literal["shared", "equal"] | float
 
 COUNTS: tuple[What, ...] = ("turns", "calls", "delegations", "requests")
 """Known beforehand, so kept to the last one whether the account is strict or not."""
-WHOLE: frozenset[What] = frozenset(WORDS) - {"dollars", "seconds"}
 ROUNDING = 1e-9
 NOTHING = Spent()
 UNLIMITED = Budget()

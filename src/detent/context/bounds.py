@@ -58,7 +58,7 @@ def _whereabouts(path: str) -> str:
     return f"{_WHOLE}{path}" if path else ""
 
 
-def one_line(text: str, most: int) -> str:
+def harmless_line(text: str, most: int) -> str:
     """Words of others where one line is meant: bounded, and nothing in it that moves a cursor,
     hides, or closes what stands around it."""
     text = text[: most + 1]  # what is cut anyway need not be looked at

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from detent.context.bounds import one_line
+from detent.context.bounds import harmless_line
 
 LONGEST_STATUS = 2_000
 LONGEST_AGAIN = 600
@@ -44,14 +44,14 @@ def due_texts(repository: Repository | None, told: Mapping[str, str]) -> Iterato
 
 def standing_text(repository: Repository) -> str:
     """The branch and the last commits: what follows from HEAD."""
-    branch = one_line(repository.branch, LONGEST_NAME)
+    branch = harmless_line(repository.branch, LONGEST_NAME)
     head = f"on branch {branch}" if branch else "no branch checked out"
-    lines = [f"Git repository {one_line(repository.root, 4_096)}, {head}"]
+    lines = [f"Git repository {harmless_line(repository.root, 4_096)}, {head}"]
     if repository.default and repository.default != repository.branch:
-        lines[0] += f" (default branch: {one_line(repository.default, LONGEST_NAME)})"
+        lines[0] += f" (default branch: {harmless_line(repository.default, LONGEST_NAME)})"
     if repository.commits:
         lines.append("Recent commits:")
-        lines += [one_line(commit, LONGEST_SUBJECT) for commit in repository.commits]
+        lines += [harmless_line(commit, LONGEST_SUBJECT) for commit in repository.commits]
     return _told(lines)
 
 
@@ -63,7 +63,7 @@ def changes_text(repository: Repository, most: int) -> str:
         return _told(["git status: clean"])
     lines, length = list[str](), 0
     for change in repository.changes:
-        line = one_line(change, LONGEST_NAME)
+        line = harmless_line(change, LONGEST_NAME)
         length += len(line) + 1
         if length > most:
             break

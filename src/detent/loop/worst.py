@@ -20,7 +20,7 @@ from detent.types.usage import Usage
 
 LEAST_OUTPUT = 2_048
 """Shorter answers are not worth a request, and models that think get as much in any case."""
-USUAL_OUTPUT = 8_192
+UNKNOWN_OUTPUT = 8_192
 """Where neither the user nor the catalog says how long an answer may be."""
 FRAME = 1_024
 """What providers put around a request that has tools."""
@@ -61,7 +61,7 @@ def worst_of(purse: Purse, model: str, request: Request, output: int) -> Spent:
 
 def fitted(purse: Purse, model: Model, request: Request, *, last: bool = False) -> Request:
     """With an answer that is short enough for what is left. Raises Overdrawn."""
-    wanted = request.max_output or model.max_output or USUAL_OUTPUT
+    wanted = request.max_output or model.max_output or UNKNOWN_OUTPUT
     wanted = min(wanted, model.max_output or wanted)
     given = most_input(request, purse.account.measured, model.name)
     least = _worst(purse, model.name, given, LEAST_OUTPUT)

@@ -34,6 +34,21 @@ WORDS: dict[What, str] = {
 
 InVain = Literal["failed", "cut", "classifier", "compaction"]
 """Attempts that failed, answers that were cut and asked for again, and what was asked beside."""
+KEYS: dict[str, What] = {
+    "tokens": "tokens",
+    "input": "input",
+    "output": "output",
+    "reasoning": "reasoning",
+    "usd": "dollars",
+    "turns": "turns",
+    "toolCalls": "calls",
+    "delegatedTasks": "delegations",
+    "modelCalls": "requests",
+    "seconds": "seconds",
+}
+"""As people write them, in settings and commands."""
+WHOLE: frozenset[What] = frozenset(WORDS) - {"dollars", "seconds"}
+"""There is no half of one."""
 
 
 class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):

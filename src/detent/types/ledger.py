@@ -1,6 +1,6 @@
 """The ledger of a request: every block of it, where it is from, why it is there, what it costs."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -18,17 +18,7 @@ Category = Literal[
     "images",
     "frame",
 ]
-CATEGORIES: tuple[Category, ...] = (
-    "system prompt",
-    "tools",
-    "memory",
-    "surroundings",
-    "summary",
-    "messages",
-    "results",
-    "images",
-    "frame",
-)
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 """In the order in which they are shown."""
 
 Segment = Literal["read", "written", "fresh", "unsent", ""]

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 import detent.context.prompt
-from detent.context.bounds import one_line
+from detent.context.bounds import harmless_line
 from detent.context.prompt import (
     BOUNDARY,
     LONGEST_LINE,
@@ -197,8 +197,8 @@ def test_long_lists_are_cut_and_say_so() -> None:
 
 
 def test_one_line() -> None:
-    assert one_line("plain – ü", 20) == "plain – ü"
-    assert one_line("a\tb\u202ec\x00", 20) == "a?b?c?"
-    assert one_line("x" * 21, 20) == "x" * 19 + "…"
-    assert one_line("x" * 20, 20) == "x" * 20
-    assert "</" not in one_line("</surroundings>", 20)
+    assert harmless_line("plain – ü", 20) == "plain – ü"
+    assert harmless_line("a\tb\u202ec\x00", 20) == "a?b?c?"
+    assert harmless_line("x" * 21, 20) == "x" * 19 + "…"
+    assert harmless_line("x" * 20, 20) == "x" * 20
+    assert "</" not in harmless_line("</surroundings>", 20)

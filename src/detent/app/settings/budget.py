@@ -7,22 +7,9 @@ from msgspec.structs import replace
 
 from detent.app.settings.values import number, one_of, switch, table, whole
 from detent.context.account import Distribution
-from detent.types.budget import Budget, What
+from detent.types.budget import KEYS, Budget
 from detent.types.errors import BadInput
 
-KEYS: dict[str, What] = {
-    "tokens": "tokens",
-    "input": "input",
-    "output": "output",
-    "reasoning": "reasoning",
-    "usd": "dollars",
-    "turns": "turns",
-    "toolCalls": "calls",
-    "delegatedTasks": "delegations",
-    "modelCalls": "requests",
-    "seconds": "seconds",
-}
-"""As people write them, and as we call them."""
 OTHERS = ("strict", "onBudget", "distribution")
 AT_THE_CAP: tuple[Literal["halt", "wrap_up"], ...] = ("halt", "wrap_up")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from detent.context.bounds import one_line
+from detent.context.bounds import harmless_line
 from detent.context.memory.record import MOST_OF_A_FILE, MOST_OF_ALL, Found
 
 WINS = "Follow them, but where the user asks for something else, the user wins."
@@ -38,7 +38,7 @@ def _tag(path: str) -> str:
 
 def _named(path: str) -> str:
     """A folder may be called anything, a line of somebody else's included."""
-    return one_line(path, LONGEST_PATH).translate(_QUOTED)
+    return harmless_line(path, LONGEST_PATH).translate(_QUOTED)
 
 
 LONGEST_PATH = 4_096

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from detent.context.bounds import one_line
+from detent.context.bounds import harmless_line
 from detent.context.prompt.access import access_text
 from detent.context.prompt.facts import Facts, Named
 
@@ -60,8 +60,8 @@ class Section:
 
     def _listed(self, things: tuple[Named, ...]) -> Iterator[str]:
         for thing in things[:MOST_NAMED]:
-            about = one_line(thing.about, self._longest)
-            yield f"- {one_line(thing.name, LONGEST_NAME)}{f': {about}' if about else ''}"
+            about = harmless_line(thing.about, self._longest)
+            yield f"- {harmless_line(thing.name, LONGEST_NAME)}{f': {about}' if about else ''}"
         if len(things) > MOST_NAMED:
             yield f"- and {len(things) - MOST_NAMED} more"
 

@@ -9,22 +9,9 @@ from msgspec.structs import replace
 
 from detent.sdk.session import Session
 from detent.surfaces.commands.amounts import aligned, estimated, shown_amount, unpriced
-from detent.types.budget import WORDS, What
+from detent.types.budget import KEYS, WHOLE, WORDS, What
 from detent.types.errors import BadInput
 
-NAMES: dict[str, What] = {
-    "tokens": "tokens",
-    "input": "input",
-    "output": "output",
-    "reasoning": "reasoning",
-    "usd": "dollars",
-    "turns": "turns",
-    "toolCalls": "calls",
-    "delegatedTasks": "delegations",
-    "modelCalls": "requests",
-    "seconds": "seconds",
-}
-"""As the settings have them."""
 OTHERS: dict[str, What] = {"tools": "calls", "tasks": "delegations", "requests": "requests"}
 """Shorter ones."""
 
@@ -46,7 +33,7 @@ def _strict(words: list[str]) -> dict[str, Any]:
 def _named(words: Iterable[str]) -> What | None:
     """`modelCalls`, `model-calls`, `model_calls` and `model calls` are the same."""
     name = "".join(words).replace("-", "").replace("_", "").lower()
-    known = {key.lower(): what for key, what in {**NAMES, **OTHERS}.items()}
+    known = {key.lower(): what for key, what in {**KEYS, **OTHERS}.items()}
     known |= {words.replace(" ", ""): what for what, words in WORDS.items()}
     return known.get(name)
 
@@ -54,14 +41,14 @@ def _named(words: Iterable[str]) -> What | None:
 def _wish(words: list[str]) -> dict[str, Any]:
     what, amount = _named(words[:-1]), words[-1]
     if what is None:
-        raise BadInput(f"/budget takes one of {', '.join(NAMES)}, and a number or `none`")
+        raise BadInput(f"/budget takes one of {', '.join(KEYS)}, and a number or `none`")
     if amount == "none":
         return {what: 0}
     try:
         most = float(amount.lstrip("$").replace(",", ""))
     except ValueError:
         most = float("nan")
-    is_whole = what not in ("dollars", "seconds")
+    is_whole = what in WHOLE
     if not isfinite(most) or most <= 0 or (is_whole and most != int(most)):
         kind = "a whole number" if is_whole else "a number"
         name = " ".join(words[:-1])

@@ -1,14 +1,13 @@
 """Budgets on the command line, and what a result tells of them."""
 
-from math import ceil, isfinite
+from math import ceil
 from typing import Any
 
 from msgspec import Struct
 
 from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
-from detent.types.budget import Budget, Spent, What
-from detent.types.errors import BadInput
+from detent.types.budget import WHOLE, Budget, Spent, What
 from detent.types.events import TurnEnded
 
 
@@ -16,7 +15,6 @@ class Named(Struct, frozen=True):
     flag: str
     key: str
     """In the result."""
-    is_whole: bool = True
 
 
 NAMES: dict[What, Named] = {
@@ -24,20 +22,19 @@ NAMES: dict[What, Named] = {
     "input": Named("--max-input-tokens", "input_tokens"),
     "output": Named("--max-output-tokens", "output_tokens"),
     "reasoning": Named("--max-reasoning-tokens", "reasoning_tokens"),
-    "dollars": Named("--max-budget-usd", "usd", False),
+    "dollars": Named("--max-budget-usd", "usd"),
     "turns": Named("--max-session-turns", "session_turns"),
     "calls": Named("--max-tool-calls", "tool_calls"),
     "delegations": Named("--max-delegated-tasks", "delegated_tasks"),
     "requests": Named("--max-model-calls", "model_calls"),
-    "seconds": Named("--max-session-time", "session_seconds", False),
+    "seconds": Named("--max-session-time", "session_seconds"),
 }
 
 
 def budget_options(arguments: Arguments) -> dict[str, Any]:
     """0 or `none` lifts a limit that the session has kept."""
     limits: dict[str, Any] = {
-        what: _limit(arguments, named.flag, is_whole=named.is_whole)
-        for what, named in NAMES.items()
+        what: arguments.number(named.flag, whole=what in WHOLE) for what, named in NAMES.items()
     }
     given: dict[str, Any] = {
         "max_tokens": limits.pop("tokens"),
@@ -45,7 +42,7 @@ def budget_options(arguments: Arguments) -> dict[str, Any]:
         "max_budget_usd": limits.pop("dollars"),
         "budget": Budget(strict=_strict(arguments), **limits),
         "on_budget": arguments.value("--on-budget"),
-        "task_budget": _limit(arguments, "--task-budget", is_whole=True),
+        "task_budget": arguments.number("--task-budget", whole=True),
     }
     return given
 
@@ -55,25 +52,6 @@ def _strict(arguments: Arguments) -> bool | None:
     if arguments.on("--strict-budget"):
         return True
     return False if "--strict-budget" in arguments.values else None
-
-
-def _limit(arguments: Arguments, name: str, *, is_whole: bool) -> float | None:
-    text = arguments.values.get(name)
-    if text is None:
-        return None
-    if not text.strip():
-        raise BadInput(f"{name} was given an empty value")
-    try:
-        value = 0.0 if text == "none" else float(text)
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
-        raise BadInput(f"{name} takes a number, not {text!r}")
-    if value < 0:
-        raise BadInput(f"{name} must not be negative")
-    if is_whole and value != int(value):
-        raise BadInput(f"{name} takes a whole number, not {text!r}")
-    return int(value) if is_whole else value
 
 
 def told(session: Session, ended: TurnEnded) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Command line → options."""
 
 import os
-from math import isfinite
 from typing import Any
 
 from msgspec.structs import replace
@@ -46,7 +45,7 @@ def options_from(arguments: Arguments) -> Options:
         system_prompt=_text_or_file(arguments, "--system-prompt"),
         append_system_prompt=_text_or_file(arguments, "--append-system-prompt") or "",
         max_turns=_whole(arguments, "--max-turns"),
-        max_seconds=_number(arguments, "--max-time"),
+        max_seconds=arguments.number("--max-time") or None,
         max_output_tokens=_output_limit(),
         session_id=_uuid(arguments.value("--session-id")),
         settings=_settings(arguments),
@@ -123,27 +122,8 @@ def _split(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _whole(arguments: Arguments, name: str) -> int | None:
-    value = _number(arguments, name)
-    if value is not None and value != int(value):
-        raise BadInput(f"{name} takes a whole number, not {arguments.value(name)!r}")
-    return int(value) if value else None
-
-
-def _number(arguments: Arguments, name: str) -> float | None:
-    text = arguments.values.get(name)
-    if text is None:
-        return None
-    if not text.strip():
-        raise BadInput(f"{name} was given an empty value")
-    try:
-        value = 0.0 if text == "none" else float(text)
-    except ValueError:
-        raise BadInput(f"{name} takes a number, not {text!r}") from None
-    if not isfinite(value):
-        raise BadInput(f"{name} takes a number, not {text!r}")
-    if value < 0:
-        raise BadInput(f"{name} must not be negative")
-    return value or None
+    """0 is no limit."""
+    return int(arguments.number(name, whole=True) or 0) or None
 
 
 def _effort(arguments: Arguments) -> str:
