@@ -41,8 +41,8 @@ detent.surfaces arguments cli cli.flags cli.main headless headless.activity head
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
 headless.text headless.wishes
 detent.tools registry
-detent.types budget codec content deltas effects errors events messages outcomes usage \
-verdicts version
+detent.types budget codec content deltas durable effects errors events files messages \
+outcomes running usage verdicts version
 """
 """In each line a package, and the modules of it that a run in text mode uses."""
 

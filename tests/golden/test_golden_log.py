@@ -34,8 +34,10 @@ from detent.types.events import (
     TurnEnded,
     Withheld,
 )
+from detent.types.files import Undone
 from detent.types.messages import Assistant, User
 from detent.types.outcomes import Outcome
+from detent.types.running import Equipped, Named, Unanswered
 from kitbench import check_valid
 
 HERE = Path(__file__).parent
@@ -60,12 +62,16 @@ def test_every_entry_is_read() -> None:
     assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - {
         Budgeted,
         Classified,
+        Equipped,
         Estimated,
         HooksRan,
         Learned,
         Lost,
+        Named,
         Restored,
         Trimmed,
+        Unanswered,
+        Undone,
         Withheld,
     }
     opened = reading.entries[0]

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from detent.context.conversation import Conversation
 from detent.ports import Log
-from detent.types.events import Durable, Entry, Event, Notice, Signal
+from detent.types.durable import Durable
+from detent.types.events import Entry, Event, Notice, Signal
 
 Observer = Callable[[Event], None]
 """Looks on; cannot change or delay anything. An exception in one is dropped."""

@@ -204,6 +204,7 @@ class CallRunner:
     async def _perform(self, slot: Slot, prepared: "Prepared") -> Outcome:
         """The intent is in the log before the effect is in the world."""
         kit, proposal = self._kit, prepared.proposal
+        kept = await kit.checkpoints.before(proposal)
         slot.started = True
         await kit.emit(
             CallStarted(
@@ -212,6 +213,7 @@ class CallRunner:
                 arguments=proposal.call.arguments,
                 effects=proposal.effects,
                 verdict=prepared.admitted.verdict,
+                kept=kept,
             )
         )
         kit.trace("Execute", proposal.tool)
@@ -230,6 +232,7 @@ class CallRunner:
 
         fitting = bounded(sound_outcome(outcome), keep, kit.limits.characters)
         slot.outcome, slot.ended = _recordable(fitting), True
+        changed = await kit.checkpoints.after(slot.call.id) if slot.started else ()
         kit.trace("Result", slot.call.name)
         await kit.emit(
             CallEnded(
@@ -239,6 +242,7 @@ class CallRunner:
                 ms=slot.ran_for(kit.clock.elapsed()),
                 seen=dict(slot.passage.seen),
                 cwd=cwd if slot.moves and slot.started and cwd != slot.cwd else "",
+                changed=changed,
             )
         )
 

@@ -13,17 +13,20 @@ from detent.loop.spending import Purse
 from detent.loop.stages import Trace, no_trace
 from detent.ports import (
     Approver,
+    Checkpoints,
     Clock,
     Desk,
     Emit,
     Gate,
     Inbox,
     Model,
+    Proposal,
     Reminders,
     Toolbox,
     Workshop,
 )
 from detent.types.events import Reminded, Signal
+from detent.types.files import Change, FileState
 
 if TYPE_CHECKING:
     from detent.context.task_budget import TaskBudget
@@ -48,6 +51,16 @@ class Unreminded:
         return ()
 
 
+class Unkept:
+    """Nothing can be undone."""
+
+    async def before(self, proposal: Proposal) -> dict[str, FileState]:
+        return {}
+
+    async def after(self, call_id: str) -> tuple[Change, ...]:
+        return ()
+
+
 class Kit(Struct, frozen=True):
     model: Model
     toolbox: Toolbox
@@ -62,6 +75,7 @@ class Kit(Struct, frozen=True):
     hint: Callable[[Signal], None]
     """Like emit for signals that may be lost: never waits."""
     reminders: Reminders = Unreminded()
+    checkpoints: Checkpoints = Unkept()
     limits: Limits = Limits()
     shaping: Shaping = Shaping()
     price: Price = lambda model, usage: None

@@ -14,6 +14,7 @@ from detent.types.content import Call, UserBlock
 from detent.types.deltas import Delta
 from detent.types.effects import Effect
 from detent.types.events import Entry, Event, Reminded
+from detent.types.files import Change, FileState
 from detent.types.messages import Reply, Request, ToolSpec
 from detent.types.outcomes import Outcome, Refused
 from detent.types.verdicts import Allow, HookAnswer, Verdict
@@ -24,10 +25,10 @@ else:  # nobody asks whether an object is one, and making a class a protocol cos
     Protocol = object
 
 __all__ = [
-    "Admitted", "Answer", "Approver", "BadArguments", "Classifier", "Clock", "Code", "DeltaSink",
-    "Desk", "Emit", "FileFacts", "FileMemory", "Finished", "Gate", "Host", "Inbox", "Job", "Jobs",
-    "Log", "Model", "Outputs", "Page", "Proposal", "Question", "Reminders", "Revised", "Running",
-    "Spawner", "Stopped", "Tool", "Toolbox", "Web", "Workshop",
+    "Admitted", "Answer", "Approver", "BadArguments", "Checkpoints", "Classifier", "Clock", "Code",
+    "DeltaSink", "Desk", "Emit", "FileFacts", "FileMemory", "Finished", "Gate", "Host", "Inbox",
+    "Job", "Jobs", "Log", "Model", "Outputs", "Page", "Proposal", "Question", "Reminders",
+    "Revised", "Running", "Spawner", "Stopped", "Tool", "Toolbox", "Web", "Workshop",
 ]  # fmt: skip
 
 Emit = Callable[[Event], Awaitable[None]]
@@ -340,6 +341,17 @@ class Log(Protocol):
     def entries(self) -> Sequence[Entry]: ...
     @property
     def trouble(self) -> str: ...
+
+
+class Checkpoints(Protocol):
+    """What files are before a call that may write, and what it makes of them: for undoing it.
+    Nothing here may make a call fail."""
+
+    async def before(self, proposal: Proposal) -> dict[str, FileState]:
+        """Kept before anything happens: the files it says that it writes, by path."""
+
+    async def after(self, call_id: str) -> tuple[Change, ...]:
+        """What has really changed since, also where nobody could say before; once per call."""
 
 
 class Inbox(Protocol):

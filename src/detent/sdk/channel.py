@@ -8,7 +8,8 @@ who leaves releases everybody at once.
 import asyncio
 from collections import deque
 
-from detent.types.events import Durable, Event, Notice, TurnEnded
+from detent.types.durable import Durable
+from detent.types.events import Event, Notice, TurnEnded
 
 AHEAD = 64
 """How many signals may wait for the reader."""

@@ -10,8 +10,11 @@ from msgspec import UNSET, Struct
 
 from detent.types.budget import Budget, InVain, Spent
 from detent.types.content import AssistantBlock, UserBlock
+from detent.types.durable import Durable
 from detent.types.effects import Effect
+from detent.types.files import Change, FileState, Undone
 from detent.types.outcomes import Outcome
+from detent.types.running import Equipped, Named, Unanswered
 from detent.types.usage import Usage
 from detent.types.verdicts import Allow
 
@@ -31,15 +34,6 @@ Reason = Literal[
     "user_cancelled",
 ]
 """Why a turn ended. Only `end_turn` is a normal end."""
-
-
-class Durable(
-    Struct, frozen=True, kw_only=True, tag_field="type", tag=str.lower, omit_defaults=True
-):
-    """Base of every entry. The log stamps `seq` and `at` when it appends."""
-
-    seq: int = 0
-    at: float = 0.0
 
 
 class Opened(Durable, frozen=True, kw_only=True):
@@ -85,6 +79,8 @@ class Replied(Durable, frozen=True, kw_only=True):
     """Digests of tools and prompt, where they are others than before and a cache is told of."""
     max_output: int = 0
     """The output limit it was asked with; 0 is unknown."""
+    sent: dict[str, str] = {}
+    """Ids of calls as the model wrote them, where ours are others."""
 
 
 class CallStarted(Durable, frozen=True, kw_only=True):
@@ -96,6 +92,8 @@ class CallStarted(Durable, frozen=True, kw_only=True):
     """As executed; a hook may have changed what the model wrote."""
     effects: tuple[Effect, ...]
     verdict: Allow
+    kept: dict[str, FileState] = {}
+    """Files that it will write, as they were before, by path."""
 
 
 class CallEnded(Durable, frozen=True, kw_only=True):
@@ -107,6 +105,8 @@ class CallEnded(Durable, frozen=True, kw_only=True):
     """Digests of the files the call has read or written, by path."""
     cwd: str = ""
     """The working folder from then on, where the call has changed it."""
+    changed: tuple[Change, ...] = ()
+    """What it has done to files, as far as somebody looked."""
 
 
 class Classified(Durable, frozen=True, kw_only=True):
@@ -167,6 +167,8 @@ class Compacted(Durable, frozen=True, kw_only=True):
     """Facts that the summary had lost and that were added to it."""
     instructions: str = ""
     """What the user wanted of it."""
+    written: str = ""
+    """What the model wrote, where more than that stands in the summary."""
 
 
 class Trim(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -292,6 +294,10 @@ Entry = (
     | Rewound
     | Budgeted
     | HooksRan
+    | Equipped
+    | Unanswered
+    | Named
+    | Undone
     | TurnEnded
 )
 

@@ -20,11 +20,11 @@ from detent.testing import call, fault, reply, say, think
 from detent.testing.scripted_model import ScriptedModel
 from detent.testing.static_tools import StaticTools
 from detent.types.content import Call, Result, Text, plain_text
+from detent.types.durable import Durable
 from detent.types.errors import BadInput
 from detent.types.events import (
     CallEnded,
     CallStarted,
-    Durable,
     Event,
     Opened,
     Progress,

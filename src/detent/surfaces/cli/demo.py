@@ -17,6 +17,7 @@ from msgspec import Struct
 from detent.sdk.local_models import PullFailed, look_for_models
 from detent.sdk.options import Options
 from detent.sdk.session import Session
+from detent.surfaces.arguments import Arguments
 from detent.surfaces.cli.demo_tasks import MENDING, SMALL, Task
 from detent.surfaces.cli.models import fetch
 from detent.surfaces.headless.activity import Activity
@@ -33,6 +34,12 @@ class Choice(Struct, frozen=True):
     model: str
     label: str
     task: Task = MENDING
+
+
+def demo(words: tuple[str, ...], arguments: Arguments) -> int:
+    if words:
+        raise BadInput(f"detent demo takes no words; not {' '.join(words)!r}")
+    return run_demo(arguments.value("--model"), scripted=arguments.on("--scripted"))
 
 
 def run_demo(model: str = "", *, scripted: bool = False) -> int:

@@ -12,9 +12,24 @@ if TYPE_CHECKING:
     from detent.surfaces.arguments import Arguments
 
 READER_GONE = 141
+SUBCOMMANDS = {
+    "context": ("context", "context"),
+    "demo": ("demo", "demo"),
+    "doctor": ("doctor", "doctor"),
+    "fork": ("fork", "fork"),
+    "memory": ("memory", "memory"),
+    "models": ("models", "models"),
+    "permissions": ("permissions", "permissions"),
+    "redo": ("undo", "redo"),
+    "replay": ("replay", "replay"),
+    "sessions": ("sessions", "sessions"),
+    "trust": ("trust", "run_trust"),
+    "uncompact": ("uncompact", "run_uncompact"),
+    "undo": ("undo", "undo"),
+}
+"""The module beside this one, and the function: it takes the words behind the name, and all."""
 LATER_SUBCOMMANDS = (
-    "replay", "fork", "undo", "redo", "agents", "mcp", "skills",
-    "plugins", "config", "init", "serve", "acp", "batch", "report",
+    "agents", "mcp", "skills", "plugins", "config", "init", "serve", "acp", "batch", "report",
 )  # fmt: skip
 
 
@@ -115,46 +130,12 @@ def run(argv: list[str]) -> int:
 def subcommand(arguments: "Arguments") -> int | None:
     """None when the words are a prompt."""
     name, *rest = arguments.words
-    if name == "sessions":
-        from detent.surfaces.cli.sessions import list_sessions
+    if name in SUBCOMMANDS:
+        from importlib import import_module
 
-        return list_sessions(tuple(rest), arguments.value("--cwd"))
-    if name == "demo":
-        from detent.surfaces.cli.demo import run_demo
-
-        if rest:
-            from detent.types.errors import BadInput
-
-            raise BadInput(f"detent demo takes no words; not {' '.join(rest)!r}")
-        return run_demo(arguments.value("--model"), scripted=arguments.on("--scripted"))
-    if name == "models":
-        from detent.surfaces.cli.models import models
-
-        return models(tuple(rest))
-    if name == "trust":
-        from detent.surfaces.cli.trust import run_trust
-
-        return run_trust(tuple(rest), arguments)
-    if name == "doctor":
-        from detent.surfaces.cli.doctor import doctor
-
-        return doctor(tuple(rest), arguments)
-    if name == "memory":
-        from detent.surfaces.cli.memory import memory
-
-        return memory(tuple(rest), arguments)
-    if name == "context":
-        from detent.surfaces.cli.context import context
-
-        return context(tuple(rest), arguments)
-    if name == "uncompact":
-        from detent.surfaces.cli.uncompact import run_uncompact
-
-        return run_uncompact(tuple(rest), arguments)
-    if name == "permissions":
-        from detent.surfaces.cli.permissions import permissions
-
-        return permissions(tuple(rest), arguments)
+        module, function = SUBCOMMANDS[name]
+        run_it = getattr(import_module(f"detent.surfaces.cli.{module}"), function)
+        return int(run_it(tuple(rest), arguments))
     if name == "version":
         print(f"detent {VERSION}")
         return 0

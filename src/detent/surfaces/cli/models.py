@@ -15,6 +15,7 @@ from detent.sdk.local_models import (
     pull_embedded,
     remove_embedded,
 )
+from detent.surfaces.arguments import Arguments
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 
@@ -22,7 +23,7 @@ BAR = 30
 PLAIN_STEP = 0.1
 
 
-def models(words: tuple[str, ...]) -> int:
+def models(words: tuple[str, ...], arguments: Arguments) -> int:
     match words:
         case () | ("list",):
             return show(asyncio.run(look_for_models()))

@@ -3,15 +3,16 @@
 import time
 
 from detent.sdk.sessions import sessions_of
+from detent.surfaces.arguments import Arguments
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 
 
-def list_sessions(words: tuple[str, ...], cwd: str = "") -> int:
+def sessions(words: tuple[str, ...], arguments: Arguments) -> int:
     unknown = set(words) - {"list", "all", "json"}
     if unknown:
         raise BadInput(f"detent sessions takes: list, all, json; not {', '.join(sorted(unknown))}")
-    cards = sessions_of(cwd, everywhere="all" in words)
+    cards = sessions_of(arguments.value("--cwd"), everywhere="all" in words)
     if "json" in words:
         print(encode(cards).decode())
         return 0
