@@ -1,4 +1,4 @@
-"""A log of format 1, as it was first written, stays readable for good.
+"""A log of either format, as it was first written, stays readable for good.
 
 The files beside this one are never written anew. Entries that came later, and a later format, get
 files of their own.
@@ -6,14 +6,21 @@ files of their own.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
+from zlib import crc32
 
 import msgspec
 
 from detent.context.conversation import Conversation
 from detent.context.project import project
-from detent.session.log import frame, read_log
+from detent.session.blobs import Blobs
+from detent.session.log import frame
+from detent.session.reading import read_log
+from detent.types.codec import encode
 from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
 from detent.types.effects import Effect
 from detent.types.events import (
@@ -21,6 +28,7 @@ from detent.types.events import (
     CallEnded,
     CallStarted,
     Classified,
+    Compacted,
     Entry,
     Estimated,
     HooksRan,
@@ -48,6 +56,19 @@ JUDGED = HERE / "log-v1-classified.jsonl"
 """With `Classified`, what it has cost, and a command outside the sandbox."""
 SHAPED = HERE / "log-v1-shaped.jsonl"
 """With budgets, memory, trims, a compaction with all its fields, and what undoes both."""
+
+
+SECOND = HERE / "log-v2.jsonl"
+"""Of format 2: every entry with all its fields, and blobs beside it."""
+BLOBS = Blobs(str(HERE))
+NEWER: set[str] = set()
+"""Fields of entries that came after that file. They get one of their own."""
+
+
+def first_version(entry: Entry) -> bytes:
+    """As format 1 wrote it: what an entry is in bytes has not changed."""
+    body = encode(entry)
+    return b'{"crc":"%08x",%b\n' % (crc32(body), body[1:])
 
 
 class Golden(msgspec.Struct):
@@ -93,14 +114,14 @@ def test_it_holds_one_of_everything() -> None:
 
 def test_we_would_still_write_the_same_bytes() -> None:
     entries = read_log(str(LOG)).entries
-    assert b"".join(map(frame, entries)) == LOG.read_bytes()
+    assert b"".join(map(first_version, entries)) == LOG.read_bytes()
 
 
 def test_what_came_later_is_read_and_written_the_same() -> None:
     reading = read_log(str(LATER))
     assert (reading.damaged, reading.torn) == (0, False)
     assert Withheld in {type(entry) for entry in reading.entries}
-    assert b"".join(map(frame, reading.entries)) == LATER.read_bytes()
+    assert b"".join(map(first_version, reading.entries)) == LATER.read_bytes()
     *_, ended = reading.entries
     assert isinstance(ended, TurnEnded) and ended.output == {"shows": "nothing"}
 
@@ -108,7 +129,7 @@ def test_what_came_later_is_read_and_written_the_same() -> None:
 def test_a_log_of_mode_auto_is_read_and_written_the_same() -> None:
     reading = read_log(str(JUDGED))
     assert (reading.damaged, reading.torn) == (0, False)
-    assert b"".join(map(frame, reading.entries)) == JUDGED.read_bytes()
+    assert b"".join(map(first_version, reading.entries)) == JUDGED.read_bytes()
     said = [entry for entry in reading.entries if isinstance(entry, Classified)]
     assert [each.decision for each in said] == ["allow", "deny"]
     *_, ended = reading.entries
@@ -121,7 +142,7 @@ def test_a_log_of_mode_auto_is_read_and_written_the_same() -> None:
 def test_a_log_that_was_shaped_is_read_and_written_the_same() -> None:
     reading = read_log(str(SHAPED))
     assert (reading.damaged, reading.torn) == (0, False)
-    assert b"".join(map(frame, reading.entries)) == SHAPED.read_bytes()
+    assert b"".join(map(first_version, reading.entries)) == SHAPED.read_bytes()
     later = {Budgeted, Estimated, HooksRan, Learned, Lost, Restored, Trimmed}
     assert later < {type(entry) for entry in reading.entries}
 
@@ -179,3 +200,65 @@ def test_what_was_compacted_or_taken_back_is_not_sent() -> None:
     for gone in ("What is in this picture?", "a blocked prompt"):
         assert gone in repr(entries)
         assert gone not in sent
+
+
+def test_the_second_version_is_read_and_written_the_same() -> None:
+    reading = read_log(str(SECOND), BLOBS)
+    assert (reading.damaged, reading.torn, reading.strange) == (0, False, "")
+    assert {type(entry) for entry in reading.entries} == set(get_args(Entry))
+    assert b"".join(frame(entry, BLOBS) for entry in reading.entries) == SECOND.read_bytes()
+    check_valid(project(reading.entries))
+
+
+def test_every_field_of_an_entry_is_in_it() -> None:
+    lines = SECOND.read_bytes().splitlines()
+    written: dict[str, set[str]] = {}
+    for line in lines:
+        record = msgspec.json.decode(line)
+        assert record["v"] == 2
+        written.setdefault(record["type"], set()).update(record)
+    for kind in get_args(Entry):
+        fields = set(kind.__struct_fields__) - NEWER
+        assert fields <= written[kind.__name__.lower()], kind
+
+
+def test_its_long_texts_lie_in_blobs() -> None:
+    found = {type(entry): entry for entry in reversed(read_log(str(SECOND), BLOBS).entries)}
+    prompted, compacted = found[Prompted], found[Compacted]
+    assert isinstance(prompted, Prompted) and isinstance(compacted, Compacted)
+    text, image, _ = prompted.content
+    assert isinstance(text, Text) and text.text == "Make it beta. " * 5_000
+    assert isinstance(image, Image) and len(image.data) == 22_000
+    assert compacted.summary.startswith("A summary.")
+    assert max(map(len, SECOND.read_bytes().splitlines())) < 4_000
+
+
+def test_anybody_can_write_a_reader_from_the_document(tmp_path: Path) -> None:
+    """The one in it reads all, and passes over what it must."""
+    document = (HERE.parent.parent / "docs" / "log.md").read_text()
+    code = document.split("```python\n")[1].split("```")[0]
+    script, log = tmp_path / "reader.py", tmp_path / "sessions" / "p" / "s.jsonl"
+    script.write_text(code)
+    log.parent.mkdir(parents=True)
+    shutil.copytree(HERE / "blobs", tmp_path / "blobs")
+    for golden in (LOG, LATER, JUDGED, SHAPED, SECOND):
+        lines = golden.read_bytes().splitlines(keepends=True)
+        log.write_bytes(lines[0] + b"\0" * 30 + b"\n" + lines[0] + b"".join(lines[1:]) + b"torn")
+        ran = subprocess.run(
+            [sys.executable, script, log], capture_output=True, text=True, check=False
+        )
+        entries = read_log(str(golden), BLOBS).entries
+        shown = [f"{entry.seq} {type(entry).__name__.lower()}" for entry in entries]
+        assert ran.stdout.splitlines() == shown, ran.stderr
+
+
+def test_the_document_names_every_entry_and_field() -> None:
+    document = (HERE.parent.parent / "docs" / "log.md").read_text()
+    for kind in get_args(Entry):
+        (row,) = [
+            line
+            for line in document.splitlines()
+            if line.startswith(f"| `{kind.__name__.lower()}`")
+        ]
+        for field in set(kind.__struct_fields__) - {"seq", "at"}:
+            assert f"`{field}`" in row, (kind, field)

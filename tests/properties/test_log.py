@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from detent.context.project import project
-from detent.session.log import FileLog, Reading, frame, read_log, unframe
+from detent.session.blobs import Blobs
+from detent.session.log import WHOLE, FileLog, frame
+from detent.session.long_texts import LONG
+from detent.session.reading import NotUnderstood, Reading, read_log, unframe
 from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
 from detent.types.effects import Connects, Reads, Runs, Writes
 from detent.types.events import (
@@ -143,7 +147,7 @@ def test_unframing_a_frame_gives_the_entry(entry: Entry) -> None:
 
 @given(logs)
 def test_what_was_written_is_read(log: list[Entry]) -> None:
-    assert read(written(log)) == Reading(tuple(log), 0, False)
+    assert read(written(log)) == Reading(tuple(log), 0, False, understood=len(log))
 
 
 @given(logs, st.data())
@@ -208,6 +212,7 @@ def test_after_a_torn_tail_the_next_record_is_readable(
         Path(path).write_bytes(torn)
         before = read_log(path)
         again = FileLog(path, lambda: 5.0, before.entries, before.torn)
+        again.lock()
         again.append(new)
         again.append(new)
         again.close()
@@ -243,14 +248,95 @@ def test_foreign_lines_are_passed_over_and_counted(
     assert reading.damaged == sum(bool(line) for line in foreign)
 
 
-def test_a_record_of_a_later_version_is_passed_over() -> None:
-    from zlib import crc32
+def checked(rest: bytes) -> bytes:
+    return b'{"crc":"%08x",%b' % (crc32(b"{" + rest), rest)
 
-    body = b'{"type":"dreamt","seq":2,"of":"sheep"}'
-    later = b'{"crc":"%08x",%b' % (crc32(body), body[1:])
+
+@pytest.mark.parametrize(
+    ("rest", "strange"),
+    [
+        (b'"type":"dreamt","seq":2,"of":"sheep"}', "an entry 'dreamt'"),
+        (b'"v":2,"type":"dreamt","seq":2}', "an entry 'dreamt'"),
+        (b'"v":2,"type":"rewound","seq":2,"to":"the beginning"}', "an entry 'rewound'"),
+        (b'"v":3,"type":"switched","seq":2}', "format 3"),
+        (b'"v":3,"packed":"gzip","data":"H4sI"}', "format 3"),
+        (b'"v":17,"blobs":7}', "format 17"),
+    ],
+)
+def test_a_record_of_a_later_version_is_no_damage(rest: bytes, strange: str) -> None:
     first, third = Switched(seq=1, model="a"), Switched(seq=3, model="b")
+    later = checked(rest)
     reading = read(b"".join((frame(first), later + b"\n", frame(third))))
-    assert reading == Reading((first, third), 1, False)
+    assert reading == Reading((first, third), 0, False, strange, understood=1)
+    with pytest.raises(NotUnderstood):
+        unframe(later)
+
+
+recipes = st.tuples(words, st.sampled_from([1, 1, 1, 900, 4_000, 17_000, 70_000]))
+"""A word and how often: the texts themselves would be too much to print."""
+
+
+def made(recipe: tuple[str, int]) -> str:
+    word, times = recipe
+    return (word or "x") * times
+
+
+@given(st.lists(recipes, min_size=6, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_long_texts_leave_the_line_and_come_back(drawn: list[tuple[str, int]]) -> None:
+    texts = [*map(made, drawn)]
+    one, two, three, four, five, six = texts
+    content = (Text(one), Image("image/png", two))
+    data = {three: [four, {"x": [five]}]}
+    entry = CallEnded(seq=1, call_id=six, name="n", outcome=Done(content, data), seen={four: five})
+    with tempfile.TemporaryDirectory() as home:
+        blobs = Blobs(home)
+        line = frame(entry, blobs)
+        assert unframe(line, blobs) == entry
+        assert line.count(b"\n") == 1
+        kept = sum(len(text.encode()) for text in texts if len(text) < LONG)
+        keys = len(three.encode()) + 2 * len(four.encode())  # keys of an object stay in the line
+        assert len(line) < max(WHOLE, 6 * (kept + keys)) + 2_000
+        assert frame(entry, blobs) == line, "the same bytes again"
+
+
+@given(st.lists(recipes, min_size=1, max_size=4), st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_blob_that_is_damaged_or_gone_costs_only_what_names_it(
+    drawn: list[tuple[str, int]], choice: st.DataObject
+) -> None:
+    log = numbered([Reminded(text=made(recipe), source="s", at=1.0) for recipe in drawn])
+    with tempfile.TemporaryDirectory() as home:
+        blobs = Blobs(home)
+        path = Path(home, "s.jsonl")
+        path.write_bytes(b"".join(frame(entry, blobs) for entry in log))
+        stored = sorted(file for file in Path(home, "blobs").glob("*/*") if file.is_file())
+        if stored:
+            victim = choice.draw(st.sampled_from(stored))
+            content = bytearray(victim.read_bytes())
+            harm = choice.draw(st.sampled_from(["gone", "empty", "zeros", "flipped"]))
+            content[choice.draw(st.integers(0, len(content) - 1))] ^= 1
+            harmed = {"empty": b"", "zeros": bytes(len(content)), "flipped": bytes(content)}
+            victim.unlink() if harm == "gone" else victim.write_bytes(harmed[harm])
+            lost = victim.parent.name + victim.name
+        reading = read_log(str(path), blobs)
+        kept = [e for e in log if not stored or lost.encode() not in frame(e, blobs)]
+    assert list(reading.entries) == kept
+    assert reading.damaged == len(log) - len(kept)
+
+
+@given(logs, st.data())
+@settings(max_examples=60)
+def test_reading_twice_or_saving_again_changes_nothing(
+    log: list[Entry], choice: st.DataObject
+) -> None:
+    """Whatever the damage: what was understood once, and is written anew, is the same again."""
+    content = bytearray(written(log))
+    where = choice.draw(st.integers(0, len(content) - 1))
+    content[where:] = bytes(len(content) - where)
+    first = read(bytes(content))
+    assert read(bytes(content)) == first
+    assert read(written(first.entries)).entries == first.entries
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b'{"crc":"', b'{"crc":"00000000",}', b"\0" * 50])
@@ -262,4 +348,4 @@ def test_a_line_that_is_no_record_is_a_value_error(line: bytes) -> None:
 def test_a_record_that_comes_twice_counts_once() -> None:
     first, second = Switched(seq=1, model="a"), Switched(seq=2, model="b")
     reading = read(frame(first) + frame(first) + frame(second) + frame(first))
-    assert reading == Reading((first, second), 2, False)
+    assert reading == Reading((first, second), 2, False, understood=2)

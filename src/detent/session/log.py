@@ -1,77 +1,64 @@
-"""The session log: append-only JSONL, one `os.write` per record, a torn tail tolerated.
+"""The session log as it is written: append-only JSONL, one `os.write` per record.
 
-A record is one line: `{"crc":"<crc32 of the rest>",` and then the entry. The file is never
-rewritten. One process writes, guarded by `flock`; anybody may read with `tail`.
+A record is one line: `{"crc":"<crc32 of the rest>","v":2,` and then the entry (`docs/log.md`). The
+file is never rewritten. One process writes, guarded by `flock`; anybody may read with `tail`.
 """
 
+import errno
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING
 from zlib import crc32
 
-import msgspec
+from msgspec.structs import replace
 
-from detent.types.codec import decode_entry, encode
+from detent.types.codec import encode
 from detent.types.events import Entry
+
+if TYPE_CHECKING:
+    from detent.session.blobs import Blobs
+    from detent.session.reading import Reading
 
 try:
     import fcntl
 except ImportError:  # Windows has no flock; one writer is then the user's care
     fcntl = None  # type: ignore[assignment]
 
-_HEAD = len(b'{"crc":"00000000",')
+FORMAT = 2
+WHOLE = 64 * 1024
+"""Bytes of an entry; from there on its long texts lie in the blob store, and the log names them."""
 
 
 class Locked(Exception):
     """Another process is writing this session."""
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """What a log file held."""
-
-    entries: tuple[Entry, ...]
-    damaged: int
-    """Lines that could not be read, a torn tail included."""
-    torn: bool
-    """The file does not end with a newline: the last write was cut."""
+def frame(entry: Entry, blobs: "Blobs | None" = None) -> bytes:
+    """Without a blob store, long texts stand in the record itself. Raises OSError."""
+    return framed(encode(entry), lambda: blobs)
 
 
-def frame(entry: Entry) -> bytes:
-    body = encode(entry)
-    return b'{"crc":"%08x",%b\n' % (crc32(body), body[1:])
+def framed(body: bytes, store: "Callable[[], Blobs | None]") -> bytes:
+    """Most entries hold no long text: the store is asked for only where one may."""
+    named, blobs = b"", None if len(body) < WHOLE else store()
+    if blobs is not None:
+        from detent.session.long_texts import taken_out
+
+        named, body = taken_out(body, blobs)
+    rest = b'"v":%d,%b%b' % (FORMAT, named, body[1:])
+    return b'{"crc":"%08x",%b\n' % (crc32(rest, _BRACE), rest)
 
 
-def unframe(line: bytes) -> Entry:
-    """Raises ValueError when the line is not a whole, undamaged record."""
-    body = b"{" + line[_HEAD:]
-    if line[:8] != b'{"crc":"' or line[8:16] != b"%08x" % crc32(body):
-        raise ValueError("checksum does not match")
-    entry: Entry = decode_entry(body)
-    return entry
-
-
-def read_log(path: str) -> Reading:
-    """All readable entries; bad lines anywhere are skipped and counted, never repaired in place."""
-    with open(path, "rb") as file:
-        data = file.read()
-    entries: list[Entry] = []
-    damaged = 0
-    for line in data.split(b"\n"):
-        if not line:
-            continue
-        try:
-            entry = unframe(line)
-        except (ValueError, msgspec.MsgspecError):
-            damaged += 1
-            continue
-        if not entries or entry.seq > entries[-1].seq:
-            entries.append(entry)
-        else:
-            damaged += 1
-    return Reading(tuple(entries), damaged, bool(data) and not data.endswith(b"\n"))
+_BRACE = crc32(b"{")
 
 
 class MemoryLog:
     """Entries kept in memory only: for `--no-session`, and the base of the file log."""
+
+    unsynced = False
+    """Something that was written would not survive a power cut yet."""
 
     def __init__(self, now: Callable[[], float], entries: Sequence[Entry] = ()) -> None:
         self._now = now
@@ -84,10 +71,11 @@ class MemoryLog:
 
     @property
     def trouble(self) -> str:
+        """Why what was appended last is not saved."""
         return ""
 
     def append(self, entry: Entry) -> Entry:
-        stamped = msgspec.structs.replace(entry, seq=self._seq + 1, at=self._now())
+        stamped = replace(entry, seq=self._seq + 1, at=self._now())
         self.adopt(stamped)
         return stamped
 
@@ -96,9 +84,13 @@ class MemoryLog:
         self._seq = entry.seq
         self._entries.append(entry)
 
+    def sync(self) -> str:
+        return ""
+
 
 class FileLog(MemoryLog):
-    """The durable log. When the disk fails the session goes on in memory and says so."""
+    """The durable log. When the disk fails the session goes on in memory and says so; when the disk
+    recovers, what is missing is written first, so that the file never has a hole."""
 
     def __init__(
         self,
@@ -106,55 +98,162 @@ class FileLog(MemoryLog):
         now: Callable[[], float],
         entries: Sequence[Entry] = (),
         torn: bool = False,
+        home: str = "",
     ) -> None:
+        """`home` is where its blobs are; without, there are none."""
         super().__init__(now, entries)
         self.path = path
+        self._home = home
+        self._blobs: Blobs | None = None
         self._torn = torn
+        self._is_new = not entries and not torn
+        self._folders: list[str] = []
+        """In which a name is new that would not survive a power cut yet."""
+        self._behind = 0
+        """How many of the last entries the file lacks."""
         self._trouble = ""
+        self._is_over = False
+        """The file is no longer ours to write."""
         self._descriptor: int | None = None
+        self._written = self._synced = 0
+        self._syncing = Lock()
 
     @property
     def trouble(self) -> str:
         return self._trouble
 
-    def adopt(self, entry: Entry) -> None:
-        super().adopt(entry)
-        if not self._trouble:
-            try:
-                self._write(frame(entry))
-            except OSError as error:
-                self._trouble = f"{error.strerror or error} ({self.path})"
-            except Locked:
-                self._trouble = f"another process writes this session ({self.path})"
+    @property
+    def unsynced(self) -> bool:  # type: ignore[override]
+        return self._written > self._synced
 
-    def _write(self, record: bytes) -> None:
-        if self._descriptor is None:
-            self._descriptor = _open_for_append(self.path)
-        if self._torn:
-            record, self._torn = b"\n" + record, False
-        written = os.write(self._descriptor, record)
-        if written != len(record):
-            self._torn = True
-            raise OSError(28, "the disk took only part of a record")
+    @property
+    def blobs(self) -> "Blobs | None":
+        """The store for whatever its records name: it is synced with the log."""
+        if self._blobs is None and self._home:
+            from detent.session.blobs import Blobs
+
+            self._blobs = Blobs(self._home)
+        return self._blobs
+
+    def adopt(self, entry: Entry) -> None:
+        body = encode(entry)  # what cannot be written raises before anything has happened
+        super().adopt(entry)
+        self._behind += 1
+        if not self._is_over:
+            self._catch_up(body)
 
     def lock(self) -> None:
         """Become the only writer, or raise Locked. The file is made when the first entry comes."""
         if self._descriptor is None and os.path.exists(self.path):
-            self._descriptor = _open_for_append(self.path)
+            self._descriptor = _opened(self.path, os.O_APPEND)
+            self._is_new = False
+
+    def take_up(self, reading: "Reading") -> None:
+        """Go on from what the file holds, read after it was locked."""
+        super().__init__(self._now, reading.entries)
+        self._torn = reading.torn
+
+    def sync(self) -> str:
+        """From any thread: what was written before it began survives a power cut after it, or it
+        gives the reason why not."""
+        with self._syncing:
+            mark = self._written
+            if mark == self._synced or self._descriptor is None:
+                return ""
+            try:
+                if self._blobs is not None:
+                    self._blobs.sync()  # first: no record is safe before what it names
+                flush(self._descriptor)
+                while self._folders:
+                    flush_folder(self._folders.pop())
+            except OSError as error:
+                return f"{error.strerror or error} ({self.path})"
+            finally:
+                self._synced = mark  # also where it failed: a second try would only seem to succeed
+            return ""
 
     def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self.sync()
+        with self._syncing:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
 
-
-def _open_for_append(path: str) -> int:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    if fcntl is not None:
+    def _catch_up(self, last: bytes) -> None:
         try:
+            while self._behind:
+                body = last if self._behind == 1 else encode(self._entries[-self._behind])
+                self._write(framed(body, lambda: self.blobs))
+                self._behind -= 1
+            self._trouble = ""
+        except OSError as error:
+            self._trouble = f"{error.strerror or error} ({self.path})"
+        except Locked:
+            self._trouble, self._is_over = f"another process writes it ({self.path})", True
+
+    def _write(self, record: bytes) -> None:
+        if self._descriptor is None:
+            self._descriptor = self._open()
+            self._is_new = False
+        if self._torn:
+            record = b"\n" + record
+        self._torn = True  # whatever comes: a write that fails may have left something
+        written = os.write(self._descriptor, record)
+        self._written += 1
+        self._torn = written != len(record)
+        if self._torn:
+            raise OSError(errno.ENOSPC, "the disk took only part of a record")
+        if not os.fstat(self._descriptor).st_nlink:  # to make it anew would be against their will
+            raise FileNotFoundError(errno.ENOENT, "somebody has removed its file")
+
+    def _open(self) -> int:
+        """A new session must not write into the file of another that has the same name."""
+        if not self._is_new:
+            return _opened(self.path, os.O_APPEND)
+        folder = os.path.dirname(self.path)
+        above = make_private(folder)
+        descriptor = _opened(self.path, os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        self._folders = [*above, folder]
+        return descriptor
+
+
+def _opened(path: str, how: int) -> int:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
+    try:
+        if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise Locked(path) from None
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Locked(path) from None
+    except OSError:
+        pass  # a file system without locks: one writer is then the user's care, too
     return descriptor
+
+
+def make_private(folder: str) -> list[str]:
+    """With all above it that are missing: nobody else may look into any. Gives the folders in which
+    a name is new. Raises OSError."""
+    if os.path.isdir(folder):
+        return []
+    above = os.path.dirname(folder)
+    changed = make_private(above)
+    with suppress(FileExistsError):  # another process was faster
+        os.mkdir(folder, 0o700)
+    return [*changed, above]
+
+
+def flush(descriptor: int) -> None:
+    """The bytes of a file to the disk."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
+def flush_folder(folder: str) -> None:
+    """The names in it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

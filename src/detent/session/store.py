@@ -7,23 +7,8 @@ import os
 from collections.abc import Iterator
 from zlib import crc32
 
-from msgspec import Struct
-
-from detent.session.log import read_log
-from detent.types.content import Text
-from detent.types.events import Opened, Prompted, TurnEnded
-
-
-class SessionCard(Struct, frozen=True):
-    """What a listing shows of a session."""
-
-    id: str
-    path: str
-    cwd: str
-    active: float
-    """When something was last written."""
-    title: str
-    turns: int
+FIRST_LINE = 65_536
+"""Bytes that the first record of a log never takes: it names the session and its folder."""
 
 
 class Store:
@@ -31,12 +16,12 @@ class Store:
         self._root = os.path.join(home, "sessions")
 
     def path(self, cwd: str, session: str) -> str:
-        return os.path.join(self._root, slug(cwd), f"{session}.jsonl")
+        return os.path.join(self._folder(cwd), f"{session}.jsonl")
 
     def newest(self, cwd: str) -> str | None:
-        """The session of this folder that was active last; by file time, no file is opened."""
-        files = self._files(os.path.join(self._root, slug(cwd)))
-        return max(files, key=_modified, default=None)
+        """The session of this folder that was active last. One that was killed before it could
+        write anything does not hide those before it."""
+        return next(filter(_has_a_line, self.files_of(cwd)), None)
 
     def find(self, wanted: str, cwd: str) -> str | None:
         """By id or by an unambiguous beginning of one; the session of this folder is preferred."""
@@ -52,11 +37,12 @@ class Store:
         for folder in _listing(self._root):
             yield from self._files(os.path.join(self._root, folder))
 
-    def cards(self, cwd: str | None = None) -> list[SessionCard]:
-        """Newest first; of one folder, or of all."""
-        files = self.files() if cwd is None else self._files(os.path.join(self._root, slug(cwd)))
-        cards = [card for path in files if (card := read_card(path)) is not None]
-        return sorted(cards, key=lambda card: card.active, reverse=True)
+    def files_of(self, cwd: str) -> list[str]:
+        """Of one folder, the newest first; by file time, no file is opened."""
+        return sorted(self._files(self._folder(cwd)), key=_modified, reverse=True)
+
+    def _folder(self, cwd: str) -> str:
+        return os.path.join(self._root, slug(cwd))
 
     def _files(self, folder: str) -> Iterator[str]:
         for name in _listing(folder):
@@ -64,31 +50,18 @@ class Store:
                 yield os.path.join(folder, name)
 
 
-def read_card(path: str) -> SessionCard | None:
-    """None when the file holds no readable session."""
-    try:
-        entries = read_log(path).entries
-    except OSError:
-        return None
-    opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
-    if opened is None:
-        return None
-    prompts = [entry for entry in entries if isinstance(entry, Prompted)]
-    title = _title(prompts[0]) if prompts else ""
-    turns = sum(isinstance(entry, TurnEnded) for entry in entries)
-    return SessionCard(opened.session, path, opened.cwd, _modified(path), title, turns)
-
-
-def _title(prompt: Prompted) -> str:
-    """The instruction; what was piped in stands before it."""
-    texts = [block.text for block in prompt.content if isinstance(block, Text)]
-    return " ".join(texts[-1].split())[:80] if texts else ""
-
-
 def slug(cwd: str) -> str:
     """A folder name for a path: readable, short, and another one for every other path."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in cwd)
     return f"{name.strip('-')[-80:]}-{crc32(os.fsencode(cwd)):08x}"
+
+
+def _has_a_line(path: str) -> bool:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return b"\n" in file.read(FIRST_LINE)
+    except OSError:
+        return False
 
 
 def _id(path: str) -> str:
