@@ -1,0 +1,165 @@
+"""The folders of a workspace with their mirrors: what a command has changed in them."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+
+from detent.app.checkpoints.terms import Terms
+from detent.app.checkpoints.tree import Differences, Tree
+from detent.host.sandbox.profile import MASKED
+from detent.host.watching import Touched, Watcher
+from detent.session.blobs import Blobs
+from detent.session.mirror import Mirror, Seen, sweep
+from detent.session.store import slug
+from detent.types.files import Change, FileState
+
+MOST_CHANGES = 20_000
+"""Of one call. Whoever changes more has made a new tree."""
+UNUSED = 30 * 24 * 3600.0
+"""Seconds after which a mirror that nobody opened goes."""
+
+
+class MirroredWorkspace:
+    """Blocking, and for one thread at a time. A folder that cannot be mirrored is missed."""
+
+    def __init__(
+        self,
+        roots: Sequence[str],
+        home: str,
+        terms: Terms,
+        blobs: Blobs,
+        is_over: Callable[[], bool] = bool,
+    ) -> None:
+        self._blobs, self._is_over = blobs, is_over
+        self._mirrors = os.path.join(home, "mirrors")
+        self._terms = terms
+        self._own = frozenset({home, os.path.realpath(home)})
+        self.trees: list[Tree] = []
+        self.missed: set[str] = set()
+        self.began: dict[str, Differences] = {}
+        """By the call that was running when a mirror was last written: what is not as it was."""
+        for root in _outermost(roots):
+            try:
+                self.trees.append(self._opened(root))
+            except OSError as error:
+                self.missed.add(f"what commands change in {root} ({error.strerror})")
+
+    def _opened(self, root: str) -> Tree:
+        folder = os.path.join(self._mirrors, slug(root))
+        mirror = Mirror(folder)
+        tree = Tree(root, mirror, self._terms, self._own, self._is_over)
+        with suppress(OSError):
+            tree.watch(Watcher())
+        try:
+            found = tree.look(Touched(is_partial=True))
+            if mirror.running:
+                self.began[mirror.running] = found
+            tree.write()
+        except OSError:
+            tree.close()
+            raise
+        with suppress(OSError):
+            os.utime(folder)
+            sweep(self._mirrors, time.time() - UNUSED, [slug(root)])
+        return tree
+
+    @property
+    def is_watched(self) -> bool:
+        return all(tree.is_watched for tree in self.trees)
+
+    def touched(self) -> list[Touched]:
+        return [tree.touched() for tree in self.trees]
+
+    def effort(self, touched: Iterable[Touched]) -> int:
+        """About how many names there are to look at."""
+        return sum(tree.effort(each) for tree, each in zip(self.trees, touched, strict=True))
+
+    def settle(self, touched: Iterable[Touched], call_id: str) -> None:
+        """A call begins: what happened so far is not its doing."""
+        for tree, each in zip(self.trees, touched, strict=True):
+            tree.settle(each)
+            tree.write(running=call_id)
+
+    def changes(self, touched: Iterable[Touched]) -> tuple[Change, ...]:
+        """What happened since it began. The mirror on disk learns it with the next call: until
+        then the log may not know it either."""
+        found: list[Change] = []
+        for tree, each in zip(self.trees, touched, strict=True):
+            found += self._told(tree, tree.look(each, self._keep))
+        return tuple(found)
+
+    def left_by(self, call_id: str) -> tuple[Change, ...]:
+        """What is not as it was when a call began that never came to its end."""
+        return tuple(
+            change
+            for tree in self.trees
+            for change in self._told(tree, self.began.get(call_id, {}))
+            if change.path.startswith(tree.root)
+        )
+
+    def close(self) -> None:
+        for tree in self.trees:
+            with suppress(OSError):
+                tree.write()
+            tree.close()
+
+    def why_missed(self) -> set[str]:
+        return self.missed.union(*(tree.missed for tree in self.trees))
+
+    def _told(self, tree: Tree, found: Differences) -> list[Change]:
+        found, changes = _without_masks(found), []
+        for path in sorted(found)[:MOST_CHANGES]:
+            old, new = found[path]
+            before = FileState() if old is None else self._kept(tree, old)
+            after = FileState() if new is None else self._kept(tree, new)
+            changes.append(Change(os.path.join(tree.root, path), before, after))
+        if len(found) > MOST_CHANGES:
+            self.missed.add(f"more than {MOST_CHANGES} changes by one call")
+        return changes
+
+    def _kept(self, tree: Tree, seen: Seen) -> FileState:
+        """With its bytes in the blob store, or without digest."""
+        state = seen.state
+        if not state.digest:
+            return state
+        with suppress(OSError):
+            os.utime(self._blobs.path(state.digest))  # it is there, and named anew
+            return state
+        try:
+            data = tree.mirror.get(seen)
+            if sha256(data).digest() == seen.digest:
+                self._blobs.put(data)
+                return state
+            tree.mirror.spoil()
+        except OSError:
+            pass
+        self.missed.add("the bytes of some files: their copies could not be made or are damaged")
+        return FileState(state.kind, state.mode, state.size)
+
+    def _keep(self, data: bytes) -> None:
+        """Tried again, and then told, when the change is."""
+        with suppress(OSError):
+            self._blobs.put(data)
+
+
+def _without_masks(found: Differences) -> Differences:
+    """Without the empty folders that a sandbox needs to mount on: they come and go with it."""
+    masks = {
+        path
+        for path in MASKED
+        if path in found
+        and None in found[path]
+        and not any(other.startswith(f"{path}/") for other in found)
+    }
+    return {path: found[path] for path in found if path not in masks} if masks else found
+
+
+def _outermost(roots: Sequence[str]) -> list[str]:
+    """Without those that lie in another."""
+    found: list[str] = []
+    for root in sorted(set(roots), key=len):
+        if not any(f"{root}/".startswith(f"{other.rstrip('/')}/") for other in found):
+            found.append(root)
+    return found
