@@ -35,6 +35,9 @@ COMMANDS = (
     Command("cost", "What the session has spent, by what it was for"),
     Command("help", "This list"),
     Command("memory", "Memory files: what each costs, and why it counts"),
+    Command("redo", "Take back the last /undo or /rewind"),
+    Command("rewind", "Go back to a prompt: the chat, the files, or both", "[N [chat|files|both]]"),
+    Command("undo", "Put files back to before the last step, or a step", "[STEP]"),
     Command("usage", "The same as /cost"),
 )
 NAMES = tuple(command.name for command in COMMANDS)
@@ -91,10 +94,24 @@ async def run(one: Said, session: Session, hear: Hear) -> str:
             return await asyncio.to_thread(_context, session)
         case "memory":
             return await _memory(session)
+        case "undo" | "redo" | "rewind":
+            return await _back(one, session)
         case "help":
             return help_text()
         case slip:
             raise BadInput(f"unknown command /{slip}; did you mean /{close_to(f'/{slip}')}?")
+
+
+async def _back(one: Said, session: Session) -> str:
+    from detent.surfaces.commands.undo import redo, rewind, undo
+
+    match one.command.name:
+        case "undo":
+            return await undo(session, one.rest)
+        case "redo":
+            return await redo(session)
+        case _:
+            return await rewind(session, one.rest)
 
 
 def help_text() -> str:
