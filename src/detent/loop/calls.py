@@ -21,8 +21,10 @@ from detent.ports import Outputs
 from detent.types.budget import Spent
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
+from detent.types.effects import only_looks
 from detent.types.events import CallEnded, CallStarted
-from detent.types.outcomes import INTERRUPTED, Cut, Ending, Failed, Outcome, text_of
+from detent.types.files import Change
+from detent.types.outcomes import INTERRUPTED, Cut, Ending, Failed, Outcome, Refused, text_of
 
 if TYPE_CHECKING:
     from detent.loop.passage import Passage, Prepared
@@ -30,6 +32,14 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds that a cancelled call has to end; ours need about one at most."""
+
+UNSAVED = (
+    "Not run: the session cannot be saved, and there would be no record of this call: {why}. "
+    "Tell the user; with --allow-unsaved such calls run all the same."
+)
+PEOPLE = ("person", "user")
+"""Who may agree to a call without a record."""
+TWICE = "The same call came twice in one answer; it was run once."
 
 
 class Slot:
@@ -48,13 +58,12 @@ class Slot:
         self.started = False
         self.ended = False
         self.begun: float | None = None
+        """When it came to its turn: waiting for others is no part of its time."""
         self.cwd = ""
         """Where it began."""
+        self.knew = False
+        """Whether people knew that the session is not saved, when they let it run."""
         self.outcome: Outcome | None = None
-
-    def ran_for(self, now: float) -> int:
-        """Milliseconds of the call itself, without its waiting for others."""
-        return 0 if self.begun is None else round((now - self.begun) * 1000)
 
 
 class CallRunner:
@@ -111,7 +120,7 @@ class CallRunner:
         if self._closed and call.name != self._kit.form:
             slot.outcome = Cut(self._closed)
         elif twin and call.id:
-            slot.outcome = Failed("The same call came twice in one answer; it was run once.")
+            slot.outcome = Failed(TWICE)
         else:
             slot.outcome = self._ran(call)
         self._tasks.append(asyncio.create_task(self._run(slot, earlier)))
@@ -134,6 +143,11 @@ class CallRunner:
     def ready(self) -> dict[int, Call]:
         """The calls begun so far, for an answer that never became whole."""
         return {index: slot.call for index, slot in self._slots.items()}
+
+    def sent(self) -> dict[str, str]:
+        """Ids as the model wrote them, by ours, where they differ."""
+        slots = self._slots.values()
+        return {slot.call.id: slot.sent for slot in slots if slot.call.id != slot.sent}
 
     async def finish(self) -> int:
         """Wait for every call. How many there were."""
@@ -174,6 +188,7 @@ class CallRunner:
                 await other.done.wait()
         if self.stop:
             return _too_late()
+        slot.knew = bool(self._kit.unsaved())
         prepared = await slot.passage.prepare()
         self.stop = self.stop or slot.passage.stop
         if not isinstance(prepared, Ending):
@@ -204,8 +219,8 @@ class CallRunner:
     async def _perform(self, slot: Slot, prepared: "Prepared") -> Outcome:
         """The intent is in the log before the effect is in the world."""
         kit, proposal = self._kit, prepared.proposal
-        kept = await kit.checkpoints.before(proposal)
-        slot.started = True
+        kept = {} if slot.together else await kit.checkpoints.before(proposal)
+        slot.started, slot.cwd = True, kit.desk.cwd
         await kit.emit(
             CallStarted(
                 call_id=slot.call.id,
@@ -216,11 +231,22 @@ class CallRunner:
                 kept=kept,
             )
         )
+        if refused := self._unrecorded(slot, prepared):
+            return refused
         kit.trace("Execute", proposal.tool)
-        slot.begun, slot.cwd = kit.clock.elapsed(), kit.desk.cwd
+        slot.begun = kit.clock.elapsed()
         outcome = await slot.passage.perform(prepared)
         self.stop = self.stop or slot.passage.stop
         return outcome
+
+    def _unrecorded(self, slot: Slot, prepared: "Prepared") -> Refused | None:
+        """After a crash nobody would know that it ran. A person who knows that may want it so."""
+        why, proposal = self._kit.unsaved(), prepared.proposal
+        if not why or (slot.knew and prepared.admitted.verdict.source in PEOPLE):
+            return None
+        if only_looks(proposal.effects) or self._kit.gate.harmless(proposal):
+            return None
+        return Refused(UNSAVED.format(why=why), "session")
 
     async def _end(self, slot: Slot, outcome: Outcome) -> None:
         if slot.ended:  # too late: it was given up
@@ -232,19 +258,36 @@ class CallRunner:
 
         fitting = bounded(sound_outcome(outcome), keep, kit.limits.characters)
         slot.outcome, slot.ended = _recordable(fitting), True
-        changed = await kit.checkpoints.after(slot.call.id) if slot.started else ()
+        changed, cancelled = await self._changed(slot)
         kit.trace("Result", slot.call.name)
         await kit.emit(
             CallEnded(
                 call_id=slot.call.id,
                 name=slot.call.name,
                 outcome=slot.outcome,
-                ms=slot.ran_for(kit.clock.elapsed()),
+                ms=0 if slot.begun is None else kit.lap(slot.begun, slot.call.id),
                 seen=dict(slot.passage.seen),
                 cwd=cwd if slot.moves and slot.started and cwd != slot.cwd else "",
                 changed=changed,
+                stop=slot.passage.stop,
             )
         )
+        if cancelled is not None:
+            raise cancelled
+
+    async def _changed(
+        self, slot: Slot
+    ) -> "tuple[tuple[Change, ...], asyncio.CancelledError | None]":
+        """What it has done to files. Being cancelled meanwhile is put off: the log must say how the
+        call ended."""
+        if slot.together or not slot.started:
+            return (), None
+        looking = asyncio.ensure_future(self._kit.checkpoints.after(slot.call.id))
+        try:
+            return await asyncio.shield(looking), None
+        except asyncio.CancelledError as error:
+            await asyncio.wait([looking], timeout=PATIENCE / 2)
+            return looking.result() if looking.done() else (), error
 
 
 def passage_of(kit: Kit, call: Call) -> "Passage":

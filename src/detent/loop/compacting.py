@@ -16,6 +16,7 @@ from detent.loop.limits import Tally
 from detent.loop.spending import lose
 from detent.loop.summarising import Told, ask_for_summary, has_given_up
 from detent.types.events import Compacted, Compacting, Entry, Notice
+from detent.types.running import Unanswered
 
 Trigger = Literal["auto", "manual", "reactive"]
 
@@ -68,7 +69,8 @@ async def _compact(kit: Kit, tally: Tally, trigger: Trigger, instructions: str, 
         draft,
         model=told.model,
         usage=told.usage,
-        ms=round((kit.clock.elapsed() - begun) * 1000),
+        ms=kit.lap(begun, "compaction"),
+        written=told.written,
     )
     before = _size(kit, entries)
     for text in (told.text, "") if told.text else ("",):
@@ -85,6 +87,9 @@ async def _compact(kit: Kit, tally: Tally, trigger: Trigger, instructions: str, 
             await _keep(kit, compacted, whole, after)
             return True
     await lose(kit.emit, told.model, told.usage, "compaction")
+    if told.text:
+        unused = Unanswered(model=told.model, kind="unused", error=told.written, usage=told.usage)
+        await kit.emit(unused)
     await _in_vain(kit, trigger, f"a summary would leave {after:,} of {before:,} tokens")
     return False
 

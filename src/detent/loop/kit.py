@@ -61,6 +61,11 @@ class Unkept:
         return ()
 
 
+def lap(clock: Clock, since: float, what: str) -> int:
+    """Milliseconds. `what` says what took them, for a replay that has to tell the same."""
+    return round((clock.elapsed() - since) * 1000)
+
+
 class Kit(Struct, frozen=True):
     model: Model
     toolbox: Toolbox
@@ -84,12 +89,19 @@ class Kit(Struct, frozen=True):
     task: "TaskBudget | None" = None
     """What the model is told that it has for all of its work."""
     trace: Trace = no_trace
+    measure: Callable[[Clock, float, str], int] = lap
+    """Every duration in the log comes from here: of the turn, a step, a call, a compaction."""
+    unsaved: Callable[[], str] = lambda: ""
+    """Why what happens now would be in no log; nothing with effects happens then."""
     form: str = ""
     """The tool that takes the final answer, where the answer must have a form."""
 
     @property
     def purse(self) -> Purse:
         return Purse(self.account, self.price, self.emit)
+
+    def lap(self, since: float, what: str) -> int:
+        return self.measure(self.clock, since, what)
 
     async def remind(self, moment: Moment) -> None:
         for reminder in await self.reminders.due(moment):

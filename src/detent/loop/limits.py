@@ -162,7 +162,7 @@ def begin(limits: Limits, account: Account, turn: int, now: float, most_output: 
     return tally
 
 
-def record_of(tally: Tally, halt: Halt, account: Account, now: float) -> TurnEnded:
+def record_of(tally: Tally, halt: Halt, account: Account, now: float, ms: int) -> TurnEnded:
     """Of a turn that is over, and for which the account need not hold anything any longer."""
     book_time(account, tally, now)
     if isinstance(tally.reserved, Reservation):
@@ -172,7 +172,7 @@ def record_of(tally: Tally, halt: Halt, account: Account, now: float) -> TurnEnd
         reason=halt.reason,
         steps=tuple(tally.steps),
         usage=tally.usage,
-        ms=round((now - tally.started) * 1000),
+        ms=ms,
         api_ms=tally.api_ms,
         error=halt.message,
         status=halt.status,
@@ -195,7 +195,8 @@ def session_time(account: Account, clock: Clock, tally: Tally) -> AbstractAsyncC
 
 
 def short_of(shortage: Shortage) -> Halt:
-    return Halt("budget_exceeded", shortage.message, limit=shortage.what, needed=shortage.needed)
+    needed = float(shortage.needed)
+    return Halt("budget_exceeded", shortage.message, limit=shortage.what, needed=needed)
 
 
 def failed(failure: ModelFailure) -> Halt:

@@ -1,11 +1,14 @@
 """The sink of one answer: shows it, starts its calls, remembers it in case it breaks off."""
 
+from collections.abc import Awaitable, Callable
+
 from detent.loop.calls import CallRunner
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally
-from detent.loop.spending import lose
+from detent.loop.spending import lose, unanswered
 from detent.types.content import AssistantBlock, Call, Opaque, Redacted, Text, Thinking
 from detent.types.deltas import Begun, CallReady, Counted, Delta, Sealed
+from detent.types.errors import Overdrawn
 from detent.types.events import CallDelta, Discarded, TextDelta
 from detent.types.messages import Reply
 from detent.types.usage import Usage
@@ -73,6 +76,17 @@ class Listener:
         self._texts.clear()
         self._sealed.clear()
         self._counted = Usage()
+
+    def unanswered(self, failure: Exception) -> Callable[[], Awaitable[None]]:
+        """What tells of it, with what it has cost so far; behind all that must be kept, for one may
+        be interrupted while telling. What the account refused was never asked for."""
+        entry = unanswered(self._asked.model, failure, self._counted)
+
+        async def tell() -> None:
+            if not isinstance(failure, Overdrawn):
+                await self._kit.emit(entry)
+
+        return tell
 
     async def lose(self) -> None:
         """Nothing of it is kept, but what it has cost."""

@@ -5,6 +5,8 @@ Loaded with the first hook that listens to one of them.
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from detent.loop.kit import Kit
 from detent.loop.limits import Halt
 from detent.types.codec import arguments_object
@@ -46,7 +48,7 @@ async def may_compact(kit: Kit, compacted: Compacted) -> bool:
             trigger=_trigger(compacted),
             instructions=compacted.instructions,
         )
-        if answer.decision == "deny" or answer.stop:
+        if is_against(answer):
             reason = answer.reason or answer.stop or "it gave no reason"
             text = f"a hook keeps the conversation from being shortened: {reason}"
             await kit.emit(Notice(text, "warning"))
@@ -57,6 +59,10 @@ async def may_compact(kit: Kit, compacted: Compacted) -> bool:
             "on_context_compact", trigger=compacted.trigger, before_tokens=before
         )
     return True
+
+
+def is_against(answer: HookAnswer) -> bool:
+    return answer.decision == "deny" or bool(answer.stop)
 
 
 async def has_compacted(kit: Kit, compacted: Compacted) -> None:
@@ -70,8 +76,9 @@ async def _with_receipt(kit: Kit, event: str, moment: str, **facts: Any) -> Hook
     answer = await kit.gate.happened(moment, **facts)
     if answer.ran:
         said = "\n".join(filter(None, (answer.reason, answer.context, answer.stop)))
-        ms = round((kit.clock.elapsed() - begun) * 1000)
-        await kit.emit(HooksRan(event=event, hooks=answer.ran, said=said[:LONGEST_SAID], ms=ms))
+        ms = kit.lap(begun, event)
+        told = HooksRan(event=event, hooks=answer.ran, said=said[:LONGEST_SAID], ms=ms)
+        await kit.emit(replace(told, denied=is_against(answer)))
     return answer
 
 

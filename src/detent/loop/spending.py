@@ -1,5 +1,6 @@
 """A model is asked within what the account allows: each attempt reserves, each settles."""
 
+from asyncio import CancelledError
 from collections.abc import Awaitable
 from typing import Literal
 
@@ -7,18 +8,35 @@ from detent.context.account import Account, Price, Reservation, guessed, paid
 from detent.ports import DeltaSink, Emit, Model
 from detent.types.budget import InVain, Shortage, Spent
 from detent.types.deltas import Begun, Counted, Delta
-from detent.types.errors import Overdrawn
+from detent.types.errors import ModelFailure, Overdrawn
 from detent.types.events import Discarded, Estimated, Lost
 from detent.types.messages import Reply, Request
+from detent.types.running import Unanswered
 from detent.types.usage import Usage
 
 ONE = Spent(requests=1)
+NOTHING = Usage()
 
 
 async def lose(emit: Emit, model: str, usage: Usage, what: InVain = "failed") -> None:
     """What was paid for in vain is kept at once."""
     if usage != Usage():
         await emit(Lost(model=model, usage=usage, what=what))
+
+
+def unanswered(model: str, failure: Exception, usage: Usage = NOTHING) -> Unanswered:
+    if not isinstance(failure, ModelFailure):
+        return Unanswered(model=model, kind="broken_off", error=str(failure), usage=usage)
+    return Unanswered(
+        model=model,
+        kind=failure.kind,
+        error=failure.message,
+        status=failure.status,
+        usage=usage,
+        window=failure.window,
+        tokens=failure.tokens,
+        exhausted=failure.exhausted,
+    )
 
 
 class Purse:
@@ -125,7 +143,11 @@ class Meter:
 
     async def _discard(self, delta: Discarded) -> None:
         """Whoever listens may not let go of it: then it ends with the cost it has."""
-        await self._deltas(delta)
+        try:
+            await self._deltas(delta)
+        except CancelledError:  # it was let go of before
+            await self.lose()
+            raise
         await self.lose()
 
     async def lose(self, *, is_told: bool = True) -> None:

@@ -85,14 +85,18 @@ async def sample(kit: Kit, tally: Tally, request: Request, runner: CallRunner) -
         )
     except asyncio.CancelledError:
         runner.cancel()  # at once: what is written below may have to wait for the reader
-        await keep_partial(kit, tally, listener, "cancelled", begun)
+        await keep_partial(kit, tally, listener, "cancelled", begun, runner)
         raise
     except (Broken, ModelFailure) as failure:
+        told = listener.unanswered(failure)
         if not runner.acted:
+            runner.discard()
             await listener.lose()
+            await told()
             raise
         tally.broken.append(str(failure))
-        partial = await keep_partial(kit, tally, listener, BROKEN_OFF, begun)
+        partial = await keep_partial(kit, tally, listener, BROKEN_OFF, begun, runner)
+        await told()
         await kit.emit(Notice(f"the answer broke off ({failure}); going on from there", "warning"))
         return partial
     tally.broken.clear()
@@ -121,8 +125,8 @@ def _with_cut_call_marked(reply: Reply) -> Reply:
 def count(kit: Kit, tally: Tally, reply: Reply, begun: float) -> StepRecord:
     """Every answer was paid for, also one that is asked for again."""
     kit.trace("Tokens", str(reply.usage.total))
-    ms = round((kit.clock.elapsed() - begun) * 1000)
     number = len(tally.steps) + 1
+    ms = kit.lap(begun, f"step {number}")
     step = StepRecord(number, reply.model, reply.stop, reply.usage, len(reply.calls), ms)
     tally.count(step)
     return step
@@ -133,23 +137,23 @@ async def keep_whole(
 ) -> Reply:
     kit.trace("Tools?", str(len(reply.calls)))
     whole = replace(reply, content=runner.adopt(reply.content))
-    await keep(kit, tally, whole, step)
+    await keep(kit, tally, whole, step, runner)
     return whole
 
 
 async def keep_partial(
-    kit: Kit, tally: Tally, listener: Listener, stop: str, begun: float
+    kit: Kit, tally: Tally, listener: Listener, stop: str, begun: float, runner: CallRunner
 ) -> Reply:
     """Where nothing was shown there is nothing to keep, but it has cost something all the same."""
     reply = listener.partial(stop)
     if reply.content:
-        await keep(kit, tally, reply, count(kit, tally, reply, begun))
+        await keep(kit, tally, reply, count(kit, tally, reply, begun), runner)
     else:
         await listener.lose()
     return reply
 
 
-async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord) -> None:
+async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord, runner: CallRunner) -> None:
     await kit.emit(
         Replied(
             turn=tally.turn,
@@ -163,6 +167,7 @@ async def keep(kit: Kit, tally: Tally, reply: Reply, step: StepRecord) -> None:
             provider=reply.provider,
             head=_new_head(kit.conversation),
             max_output=tally.sent,
+            sent=runner.sent(),
         )
     )
 

@@ -8,13 +8,14 @@ from detent.context.pressure import widest
 from detent.context.prompt import section
 from detent.loop.kit import Kit
 from detent.loop.limits import Tally, exceeded
-from detent.loop.spending import Purse, lose
+from detent.loop.spending import Purse, lose, unanswered
 from detent.loop.urgent import learn
 from detent.types.content import Text, plain_text
 from detent.types.deltas import Delta
-from detent.types.errors import ModelFailure
+from detent.types.errors import ModelFailure, Overdrawn
 from detent.types.events import Compacted, Entry, Notice, Retrying, Switched
 from detent.types.messages import Message, Reply, Request, User
+from detent.types.running import Unanswered
 from detent.types.usage import Usage
 
 MOST_FAILURES = 3
@@ -22,6 +23,8 @@ MOST_OUTPUT, FEWEST_OUTPUT = 8_000, 1_500
 INSTRUCTION_TOKENS = 600
 WORTH_ANOTHER_TRY = ("invalid_response",)
 """Other failures have been tried again already, or will not pass."""
+CALLED = "it called a tool instead"
+NO_SUMMARY = "its answer was no summary"
 
 
 class Told:
@@ -29,6 +32,8 @@ class Told:
 
     def __init__(self, model: str) -> None:
         self.text = ""
+        self.written = ""
+        """The answer that the text was read from."""
         self.model = model
         self.usage = Usage()
         self.failures: list[str] = []
@@ -52,6 +57,8 @@ async def ask_for_summary(kit: Kit, tally: Tally, instructions: str) -> Told:
             reply = await purse.ask(kit.model, _request(kit, instructions), hear)
         except ModelFailure as failure:
             told.failures.append(failure.message)
+            if not isinstance(failure, Overdrawn):
+                await kit.emit(unanswered(kit.model.name, failure))
             await learn(kit, failure)
             if failure.kind not in WORTH_ANOTHER_TRY or failure.exhausted:
                 break
@@ -59,9 +66,14 @@ async def ask_for_summary(kit: Kit, tally: Tally, instructions: str) -> Told:
         told.text, fault = _read(reply)
         if fault:
             told.failures.append(fault)
+            useless = Unanswered(
+                model=reply.model, kind="no_summary", error=fault, usage=reply.usage
+            )
             await lose(kit.emit, reply.model, reply.usage, "compaction")
+            await kit.emit(useless)
         else:
             told.model, told.usage = reply.model, reply.usage
+            told.written = plain_text(reply.content)
     return told
 
 
@@ -110,5 +122,5 @@ def _read(reply: Reply) -> tuple[str, str]:
     if summary := read_summary(said):
         return render(summary), ""
     if reply.calls:
-        return "", "it called a tool instead"
-    return "", "its answer was no summary" if said.strip() else "its answer was empty"
+        return "", CALLED
+    return "", NO_SUMMARY if said.strip() else "its answer was empty"

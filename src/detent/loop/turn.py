@@ -26,13 +26,16 @@ from detent.types.errors import ModelFailure, Overdrawn, PromptBlocked
 from detent.types.events import Notice, Prompted, Reminded, Rewound, TurnEnded
 
 
-async def run_turn(kit: Kit, content: tuple[UserBlock, ...], turn: int) -> TurnEnded:
-    """Emits everything that happens, `TurnEnded` last, and returns it."""
+async def run_turn(
+    kit: Kit, content: tuple[UserBlock, ...], turn: int, uuid: str = ""
+) -> TurnEnded:
+    """Emits everything that happens, `TurnEnded` last, and returns it. `uuid` is what the program
+    that sent the prompt calls it."""
     tally = begin(kit.limits, kit.account, turn, kit.clock.elapsed(), kit.model.max_output)
     tally.settled = kit.conversation.last_seq
     kit.trace("Input", "")
     try:
-        halt = await answer(kit, content, tally)
+        halt = await answer(kit, content, tally, uuid)
         if kit.gate.hears("stop_failed"):
             from detent.loop.occasions import has_failed
 
@@ -43,14 +46,14 @@ async def run_turn(kit: Kit, content: tuple[UserBlock, ...], turn: int) -> TurnE
     return await finish(kit, tally, halt)
 
 
-async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> Halt:
+async def answer(kit: Kit, content: tuple[UserBlock, ...], tally: Tally, uuid: str) -> Halt:
     """Why the turn came to rest, whatever brought it there but a cancellation."""
     before = kit.conversation.last_seq
     try:
         in_time = session_time(kit.account, kit.clock, tally)
         async with asyncio.timeout(kit.limits.seconds) as limit, in_time:
             before = await open_session(kit) or before
-            await take_prompt(kit, content, tally)
+            await take_prompt(kit, content, tally, uuid)
             halt = await converse(kit, tally)
             await make_room(kit, tally, asks=False)
             return halt
@@ -77,10 +80,12 @@ async def open_session(kit: Kit) -> int:
     return kit.conversation.last_seq
 
 
-async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally) -> None:
+async def take_prompt(
+    kit: Kit, content: tuple[UserBlock, ...], tally: Tally, uuid: str
+) -> None:
     """Recorded before the model or a hook sees it: a crash loses nothing that was typed."""
     kit.trace("Message", "")
-    await kit.emit(Prompted(turn=tally.turn, content=sound(content)))
+    await kit.emit(Prompted(turn=tally.turn, content=sound(content), uuid=uuid))
     await kit.remind("prompt")
     await take_steering(kit, tally)  # what an interrupted turn did not come to hear
     if added := await kit.gate.prompted(content):
@@ -125,26 +130,27 @@ async def take_steering(kit: Kit, tally: Tally) -> bool:
     news, arrived = kit.inbox.news(), kit.inbox.take()
     for text in news:
         await kit.emit(Reminded(text=text, source="background"))
-    for content in arrived:
-        await take_steered(kit, tally, content)
-    return bool(news or arrived)
+    taken = [await take_steered(kit, tally, content) for content in arrived]
+    return bool(news) or any(taken)
 
 
-async def take_steered(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -> None:
-    """Hooks look at these as well; one that they block is left out, and the turn goes on."""
+async def take_steered(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -> bool:
+    """Hooks look at these as well; one that they block is left out, as if it had not come."""
     try:
         added = await kit.gate.prompted(content)
     except PromptBlocked as blocked_by_hook:
         await kit.emit(Notice(f"a prompt was blocked by a hook: {blocked_by_hook}", "warning"))
-        return
+        return False
     await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
     if added:
         await kit.emit(Reminded(text=added, source="prompt hook"))
+    return True
 
 
 async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:
     kit.trace("Return", halt.reason)
     settle(tally, kit.conversation.entries)
-    ended = record_of(tally, halt, kit.account, kit.clock.elapsed())
+    now, ms = kit.clock.elapsed(), kit.lap(tally.started, "turn")
+    ended = record_of(tally, halt, kit.account, now, ms)
     await kit.emit(ended)
     return ended

@@ -100,13 +100,17 @@ class Job(Struct, frozen=True):
     """What holds it, as in `Finished`."""
     past: str = ""
     """Of a job from an earlier run of the session: how it ended, which is all that is known."""
+    pid: int = 0
+    """Of one that outlives the session: SIGTERM to it ends the job. 0 when it does not run."""
+    kept: bool = False
+    """It outlives the session."""
 
 
 class Jobs(Protocol):
     """The session's commands in the background. The model is told when one ends."""
 
     async def start(
-        self, command: str, argv: Sequence[str], cwd: str, *, confined: bool = False
+        self, command: str, argv: Sequence[str], cwd: str, *, confined: bool = False, call: str = ""
     ) -> Job: ...
     def find(self, job: str) -> Job | None: ...
     def all(self) -> tuple[Job, ...]: ...
@@ -340,7 +344,15 @@ class Log(Protocol):
     @property
     def entries(self) -> Sequence[Entry]: ...
     @property
-    def trouble(self) -> str: ...
+    def trouble(self) -> str:
+        """Why what was appended last is not saved."""
+
+    @property
+    def unsynced(self) -> bool:
+        """Something that was written would not survive a power cut yet."""
+
+    def sync(self) -> str:
+        """Makes it survive, or gives the reason why it does not. From any thread."""
 
 
 class Checkpoints(Protocol):

@@ -42,6 +42,10 @@ class Running(Protocol):
     @property
     def pid(self) -> int: ...
     @property
+    def stays(self) -> bool:
+        """It outlives us. Then SIGTERM to its `pid` ends it, and all that it has started."""
+
+    @property
     def sandbox(self) -> str:
         """What holds it, as in `Finished`."""
 
@@ -81,7 +85,7 @@ class Host(Protocol):
         for, unless their names are among `entering`."""
 
     def which(self, program: str) -> str | None: ...
-    async def run(
+    async def run(  # noqa: PLR0913
         self,
         argv: Sequence[str],
         *,
@@ -92,8 +96,10 @@ class Host(Protocol):
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         confined: bool = False,
+        noted_as: str = "",
     ) -> Finished:
-        """`confined` runs it in the session's sandbox, if there is one."""
+        """`confined` runs it in the session's sandbox, if there is one. How it ended may be kept
+        under a name, for the case that we are killed meanwhile."""
 
     async def start(
         self,

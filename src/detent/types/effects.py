@@ -39,3 +39,11 @@ class Asks(Touch, frozen=True):
 
 
 Effect = Reads | Writes | Runs | Connects | Spawns | Asks
+
+
+def only_looks(effects: tuple[Effect, ...]) -> bool:
+    """Whether nothing is changed by what they say. A command says nothing of that."""
+    return all(
+        isinstance(effect, Reads | Asks) or (isinstance(effect, Connects) and effect.only_asks)
+        for effect in effects
+    )

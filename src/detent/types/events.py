@@ -43,6 +43,8 @@ class Opened(Durable, frozen=True, kw_only=True):
     format: int = 1
     parent: str = ""
     """The session this one was forked from."""
+    forked_at: int = 0
+    """The last entry of it that this one has, where it has not all."""
 
 
 class Prompted(Durable, frozen=True, kw_only=True):
@@ -50,6 +52,8 @@ class Prompted(Durable, frozen=True, kw_only=True):
     content: tuple[UserBlock, ...]
     steered: bool = False
     """Arrived while the turn was running."""
+    uuid: str = ""
+    """What the program that sent it calls it."""
 
 
 class Reminded(Durable, frozen=True, kw_only=True):
@@ -107,6 +111,11 @@ class CallEnded(Durable, frozen=True, kw_only=True):
     """The working folder from then on, where the call has changed it."""
     changed: tuple[Change, ...] = ()
     """What it has done to files, as far as somebody looked."""
+    late: bool = False
+    """It was cut off, and somebody looked only when the session went on: others may have had a
+    hand in what has changed."""
+    stop: str = ""
+    """Why the turn ends with it, where a hook or the person wants it so."""
 
 
 class Classified(Durable, frozen=True, kw_only=True):
@@ -191,7 +200,7 @@ class Trimmed(Durable, frozen=True, kw_only=True):
 
 
 class Restored(Durable, frozen=True, kw_only=True):
-    """From here on, these compactions and trims do not count."""
+    """From here on, these compactions, trims and rewinds do not count."""
 
     entries: tuple[int, ...]
 
@@ -215,6 +224,8 @@ class HooksRan(Durable, frozen=True, kw_only=True):
     hooks: tuple[str, ...]
     said: str = ""
     ms: int = 0
+    denied: bool = False
+    """One of them did not want it."""
 
 
 class Withheld(Durable, frozen=True, kw_only=True):
@@ -237,6 +248,10 @@ class Rewound(Durable, frozen=True, kw_only=True):
     """Entries after `to` no longer count."""
 
     to: int
+    asked: bool = False
+    """A person wanted it, and may take it back."""
+    undone: int = 0
+    """The undo of files that went with it."""
 
 
 class StepRecord(Struct, frozen=True, omit_defaults=True, gc=False):

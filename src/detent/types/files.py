@@ -39,3 +39,6 @@ class Undone(Durable, frozen=True, kw_only=True):
     """What was really done to files."""
     left: tuple[str, ...] = ()
     """Paths that somebody has changed since: they were not touched."""
+    begun: bool = False
+    """Written before the first file is touched. What came of it stands in the next such entry;
+    where there is none, the undo was cut off, and doing it again finishes it."""

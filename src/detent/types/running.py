@@ -16,7 +16,9 @@ class Equipped(Durable, frozen=True, kw_only=True):
     tools: str = ""
     """The tools as the model sees them, as JSON."""
     terms: dict[str, Any] = {}
-    """Limits, shaping and whatever else the settings say that the loop asks for."""
+    """Limits, shaping and whatever else the loop goes by, as far as it is not the usual."""
+    begins: bool = False
+    """With this entry a run of the program begins."""
 
 
 class Unanswered(Durable, frozen=True, kw_only=True):

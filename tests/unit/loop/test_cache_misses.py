@@ -160,7 +160,7 @@ async def test_undoing_a_compaction_is_named() -> None:
     await talk.turn("third")
     await talk.recorder.emit(Restored(entries=(compacted,)))
     await talk.turn("fourth")
-    assert "a compaction or trim was undone" in misses(talk)[-1]
+    assert "a compaction, trim or rewind was undone" in misses(talk)[-1]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from detent.gate.rules import parse_rule
 from detent.gate.terms import RuleSet
 from detent.loop.limits import Limits
 from detent.ports import Answer, Desk
-from detent.session.log import FileLog, read_log
+from detent.session.log import FileLog
+from detent.session.reading import read_log
 from detent.testing.script import call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.budget import Budget

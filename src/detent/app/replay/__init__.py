@@ -1,0 +1,1 @@
+"""Replay: the real loop once more, on stand-ins that answer from a session's log."""

@@ -1,0 +1,86 @@
+"""`detent replay`: the loop once more, from the log alone; is all the same?"""
+
+import os
+
+from detent.sdk.replay import Report, log_of
+from detent.sdk.replay import replay as replay_log
+from detent.surfaces.arguments import Arguments
+from detent.types.codec import encode
+from detent.types.errors import BadInput
+from detent.types.events import Event
+from detent.types.version import VERSION
+
+SAME, DIFFERS, INCOMPLETE = 0, 1, 5
+
+
+def replay(words: tuple[str, ...], arguments: Arguments) -> int:
+    if len(words) > 1:
+        raise BadInput(f"detent replay takes one SESSION; not {' '.join(words)!r}")
+    path = log_of("".join(words), cwd=arguments.value("--cwd"))
+    if "--speed" in arguments.values:
+        return _play(path, speed_of(arguments.value("--speed")))
+    report = replay_log(path)
+    if arguments.on("--json"):
+        print(encode(report).decode())
+    else:
+        print("\n".join(told(report)))
+    return code_of(report) if arguments.on("--verify") else SAME
+
+
+def code_of(report: Report) -> int:
+    if report.difference is not None:
+        return DIFFERS
+    return INCOMPLETE if report.unchecked else SAME
+
+
+def speed_of(text: str) -> float:
+    """How many times faster than it was; 0 is at once."""
+    try:
+        speed = 0.0 if text == "max" else float(text.removesuffix("x"))
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed < float("inf"):
+        raise BadInput(f"--speed takes a number such as 4, or max; not {text!r}")
+    return speed
+
+
+def told(report: Report) -> list[str]:
+    lines = [
+        f"Session {report.session}: {_counted(report.entries, 'entry', 'entries')}, "
+        f"{report.made} came out again byte for byte, {report.given} taken as given "
+        f"({_counted(report.turns, 'turn', 'turns')})."
+    ]
+    if report.unchecked:
+        why = "; ".join(report.why_unchecked) or "no reason is known"
+        number = _counted(report.unchecked, "entry", "entries")
+        lines.append(f"{number} could not be checked: {why}.")
+    if (found := report.difference) is not None:
+        where = f"entry {found.seq} ({found.type})" if found.seq else "behind the last entry"
+        lines.append(f"It differs at {where}{f', {found.field}' if found.field else ''}:")
+        lines += [f"  recorded  {found.recorded}", f"  now       {found.got}"]
+        if report.version != VERSION:
+            lines.append(f"It was recorded by version {report.version}; this is {VERSION}.")
+    elif not report.unchecked:
+        lines.append("Nothing differs.")
+    return lines
+
+
+def _play(path: str, speed: float) -> int:
+    import asyncio
+
+    from detent.surfaces.cli.played import play
+    from detent.surfaces.headless.stdout import ReaderGone
+
+    events: list[Event] = []
+    report = replay_log(path, events.append)
+    try:
+        asyncio.run(play(events, speed))
+    except ReaderGone:
+        return 128 + 13 if os.name == "posix" else 1
+    if report.difference is not None:
+        print("\n".join(told(report)[1:]))
+    return SAME
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
