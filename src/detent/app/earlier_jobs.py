@@ -8,12 +8,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from detent.ports import Job
-from detent.tools.shell.jobs import NEWS, standing
+from detent.tools.shell.jobs import NEWS, is_running, news, standing
 from detent.types.effects import Runs
 from detent.types.events import CallEnded, CallStarted, Entry, Reminded, Rewound
 from detent.types.outcomes import Done
 
 UNHEARD_OF = "is over: it was ended with the run before, unless it had ended by itself"
+STILL = "[Still in the background:"
 HEARD_OF = "ended in an earlier run of this session"
 
 _TOLD = re.compile(rf"^{re.escape(NEWS)} (job_\d+) \(", re.MULTILINE)
@@ -29,8 +30,17 @@ def earlier_jobs(entries: Sequence[Entry]) -> tuple[Job, ...]:
 
 def news_of(jobs: Sequence[Job]) -> str:
     """What the model must be told of them; empty when it has heard of every end."""
-    lost = [job for job in jobs if job.past == UNHEARD_OF]
-    return "\n".join(f"{NEWS} {standing(job)} Its output is in {job.path}.]" for job in lost)
+    return "\n".join(filter(None, map(_news, jobs)))
+
+
+def _news(job: Job) -> str:
+    if job.past == UNHEARD_OF:
+        return f"{NEWS} {standing(job)} Its output is in {job.path}.]"
+    if not job.kept:
+        return ""
+    if is_running(job):
+        return f"{STILL} {standing(job)} Its output goes to {job.path}.]"
+    return news(job)
 
 
 class _History:

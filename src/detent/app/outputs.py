@@ -21,7 +21,7 @@ class OutputFolder:
         """Elsewhere, by us."""
 
     def create(self, name: str) -> BinaryIO:
-        stem = _UNFIT.sub("-", name).strip("-.")[:80] or "output"
+        stem = fitting(name)
         if self._beside and not self._made:
             with suppress(OSError):
                 os.makedirs(self._beside, mode=0o700, exist_ok=True)
@@ -36,6 +36,11 @@ class OutputFolder:
             from shutil import rmtree
 
             rmtree(self._elsewhere, ignore_errors=True)
+
+
+def fitting(name: str) -> str:
+    """As the name of a file."""
+    return _UNFIT.sub("-", name).strip("-.")[:80] or "output"
 
 
 def _make_private(folder: str) -> None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from detent.app.grounds import Grounds
 from detent.app.journal import Journal
+from detent.context.project import not_rewound
 from detent.ports import Code, Host, Job, Jobs, Web
 from detent.tools.registry import canonical_name
+from detent.types.errors import BadInput
 from detent.types.events import CallEnded
 from detent.types.outcomes import Done
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from detent.app.sandboxing import SessionSandbox
     from detent.host.local import LocalHost
 
+NOTES = "commands.jsonl"
+"""In the folder beside the log: how the session's commands ended."""
 PARTS = ("host", "web", "code", "jobs")
 """The first is what the others stand on: it is closed last."""
 
@@ -45,12 +49,14 @@ class Shop:
         self._reads_freely = reads_freely
         self._switch_mode = switch_mode
         self._sandbox = sandbox
+        self._keeps_jobs = keeps_jobs(grounds, journal)
         self.cwd = self._last_folder() or grounds.cwd
         self._earlier = self._earlier_jobs()
 
     @cached_property
     def host(self) -> Host:
-        return self._grounds.options.host or local_host(self._grounds, self.confinement)
+        given, beside = self._grounds.options.host, self.beside
+        return given or local_host(self._grounds, self.confinement, beside)
 
     @cached_property
     def confinement(self) -> "Confinement":
@@ -62,16 +68,31 @@ class Shop:
     def outputs(self) -> "OutputFolder":
         from detent.app.outputs import OutputFolder
 
-        journal = self._journal
-        beside = journal.path.removesuffix(".jsonl")
-        return OutputFolder(beside, temporary_folder(journal.session))
+        return OutputFolder(self.beside, temporary_folder(self._journal.session))
+
+    @property
+    def beside(self) -> str:
+        """The folder for what belongs to the log; empty for a session that is not saved."""
+        return self._journal.path.removesuffix(".jsonl")
 
     @cached_property
     def jobs(self) -> Jobs:
         from detent.tools.shell.jobs import JobTable
 
-        clock = self._grounds.clock
-        return JobTable(self.host, self.outputs, clock, self._tell, self._earlier)
+        clock, stay = self._grounds.clock, None
+        if self._keeps_jobs:
+            stay = getattr(self.host, "stay", None)
+        table = JobTable(self.host, self.outputs, clock, self._tell, self._earlier, stay)
+        if any(job.kept for job in self._earlier):
+            from detent.app.kept_jobs import take_up
+
+            take_up(table, self._earlier)
+        return table
+
+    def take_up_jobs(self) -> None:
+        """Those that have outlived an earlier run are watched from now on."""
+        if any(job.kept for job in self._earlier):
+            self.jobs  # noqa: B018
 
     @cached_property
     def web(self) -> Web:
@@ -102,7 +123,7 @@ class Shop:
         return tuple(job for job in self.jobs.all() if not job.past)
 
     def last(self, tool: str) -> dict[str, Any] | None:
-        for entry in reversed(self._journal.log.entries):
+        for entry in reversed(not_rewound(self._journal.log.entries)):
             if isinstance(entry, CallEnded) and canonical_name(entry.name) == tool:
                 match entry.outcome:
                     case Done(data=dict(data)):
@@ -114,6 +135,10 @@ class Shop:
             return False
         self.cwd = folder
         return True
+
+    def go_back(self) -> None:
+        """After a rewind: to the folder where the conversation is now."""
+        self.cwd = self._last_folder() or self._grounds.cwd
 
     async def switch_mode(self, mode: str) -> str:
         return await self._switch_mode(mode)
@@ -134,16 +159,31 @@ class Shop:
         from detent.app.earlier_jobs import earlier_jobs, news_of
 
         jobs = earlier_jobs(self._journal.log.entries)
+        if jobs or os.path.isdir(self.beside):
+            from detent.app.kept_jobs import with_kept
+
+            jobs = with_kept(jobs, self.beside, self._grounds.clock.now())
         if news := news_of(jobs):
             self._tell(news)
         return jobs
 
     def _last_folder(self) -> str:
         """Where an earlier part of the session had gone, if that is still there."""
-        entries = self._journal.log.entries
+        entries = not_rewound(self._journal.log.entries)
         moved = (e.cwd for e in reversed(entries) if isinstance(e, CallEnded) and e.cwd)
         folder = next(moved, "")
         return folder if folder and os.path.isdir(folder) and self._holds(folder) else ""
+
+
+def keeps_jobs(grounds: Grounds, journal: Journal) -> bool:
+    """Whether background jobs outlive the session. Raises BadInput where they cannot."""
+    wish = grounds.options.keep_background
+    if wish and not journal.path:
+        raise BadInput(
+            "background jobs can be kept for a saved session only (not with --no-session)"
+        )
+    wanted = grounds.settings.keep_background if wish is None else wish
+    return wanted and bool(journal.path)
 
 
 def outputs_folders(journal: Journal) -> tuple[str, ...]:
@@ -159,9 +199,13 @@ def temporary_folder(session: str) -> str:
     return os.path.join(gettempdir(), f"detent-{session}")
 
 
-def local_host(grounds: Grounds, confinement: "Confinement | None" = None) -> "LocalHost":
-    """Children get the user's environment, but not the keys to the models in use."""
+def local_host(
+    grounds: Grounds, confinement: "Confinement | None" = None, beside: str = ""
+) -> "LocalHost":
+    """Children get the user's environment, but not the keys to the models in use. How commands
+    ended is kept `beside` the log."""
     from detent.host.local import LocalHost
+    from detent.host.notes import Notes
 
     options, settings, environ = grounds.options, grounds.settings, grounds.environ
 
@@ -173,4 +217,5 @@ def local_host(grounds: Grounds, confinement: "Confinement | None" = None) -> "L
         own = settings.web_search.get("apiKeyEnv", "")
         return key_variables(known_models(settings), *in_use) | {own}
 
-    return LocalHost(withheld=withheld, passed=settings.pass_env, sandbox=confinement)
+    notes = Notes(os.path.join(beside, NOTES)) if beside else None
+    return LocalHost(withheld=withheld, passed=settings.pass_env, sandbox=confinement, notes=notes)

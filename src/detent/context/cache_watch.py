@@ -209,7 +209,7 @@ def _named(entry: Entry) -> str:
         case Rewound(to=to):
             what = f"went back to entry {to}"
         case Restored():
-            what = "a compaction or trim was undone"
+            what = "a compaction, trim or rewind was undone"
         case Switched(reason=reason):
             what = reason or "switched"
         case _:

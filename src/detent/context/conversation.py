@@ -40,6 +40,8 @@ class Conversation:
         self.sizes = Sizes(family)
         self._entries: list[Entry] = []
         self._projection = Projection()
+        self._calls: set[str] = set()
+        """Ids of every call that there ever was."""
         self.base = 0
         """Tokens of the prompt and the tools, estimated: they come with every request."""
         self.told: dict[tuple[str, str], str] = {}
@@ -95,7 +97,8 @@ class Conversation:
         return self._projection.messages()
 
     def knows_call(self, call_id: str) -> bool:
-        return self._projection.knows_call(call_id)
+        """Also one that no longer counts: in a log, an id is one call's."""
+        return call_id in self._calls or self._projection.knows_call(call_id)
 
     def fresh_results(self) -> list[CallEnded]:
         """Results that no request has held yet, as they read now."""
@@ -150,9 +153,12 @@ class Conversation:
     def _follow(self, entry: Entry) -> None:
         """What every entry tells, whatever becomes of it later."""
         match entry:
-            case Replied(usage=usage, head=head):
+            case Replied(usage=usage, head=head, content=content):
                 self._count(usage)
                 self.head = head or self.head
+                self._calls.update(block.id for block in content if isinstance(block, Call))
+            case CallStarted(call_id=call_id) | CallEnded(call_id=call_id):
+                self._calls.add(call_id)
             case Compacted():
                 self.read_since = self.new_since = self._read_last = 0
             case Learned(window=window):

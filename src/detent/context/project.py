@@ -35,11 +35,12 @@ from detent.types.events import (
     Withheld,
 )
 from detent.types.messages import Assistant, Message, User
-from detent.types.outcomes import INTERRUPTED, Outcome, content_of, is_error
+from detent.types.outcomes import INTERRUPTED, Outcome, content_of, is_error, text_of
 
 NEVER_RAN = "[interrupted before it ran]"
 MAY_HAVE_RUN = f"[{INTERRUPTED}]"
 LOST = "[an answer of yours was lost after its call {call} had begun: it may have run]"
+LOST_BUT_KNOWN = "[an answer of yours was lost after its call {call} had begun. It came to: {text}]"
 LONGEST_MENTION = 2_000
 DUPLICATE = "[the same call id came twice in one answer; it was run once]"
 
@@ -71,13 +72,15 @@ def effective(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def not_rewound(entries: Sequence[Entry]) -> list[Entry]:
-    """Found before compactions are: going back behind one brings back what it had replaced."""
+    """Found before compactions are: going back behind one brings back what it had replaced. A
+    rewind that was taken back does not count, whatever was rewound since."""
+    void = {seq for entry in entries if isinstance(entry, Restored) for seq in entry.entries}
     kept: list[Entry] = []
     for entry in entries:
-        if isinstance(entry, Rewound):
-            kept = [earlier for earlier in kept if earlier.seq <= entry.to]
-        else:
+        if not isinstance(entry, Rewound):
             kept.append(entry)
+        elif entry.seq not in void:
+            kept = [earlier for earlier in kept if earlier.seq <= entry.to]
     return kept
 
 
@@ -166,8 +169,10 @@ class Projection:
         """The agent died between the beginning of a call and the end of the answer it is from."""
         answered = {logged for _, logged in self._open_calls}
         for call_id in [one for one in self._started if one not in answered]:
-            self._tail.append(Text(LOST.format(call=self._started.pop(call_id))))
-            self._ended.pop(call_id, None)
+            call, ended = self._started.pop(call_id), self._ended.pop(call_id, None)
+            text = "" if ended is None else text_of(ended.outcome)[:LONGEST_MENTION]
+            told = LOST_BUT_KNOWN.format(call=call, text=text) if text else LOST.format(call=call)
+            self._tail.append(Text(told))
             self._ids.add(call_id)
 
     def _say(self, content: Iterable[UserBlock]) -> None:

@@ -12,7 +12,7 @@ from detent.types.messages import Task
 
 class TaskBudget:
     def __init__(self, total: int) -> None:
-        self._total = total
+        self.total = total
         self._remaining: int | None = None
         self._context = 0
         """Tokens of the last answer and what it read."""
@@ -23,7 +23,7 @@ class TaskBudget:
             if isinstance(entry, Replied):
                 self._context = entry.usage.context or self._context
             elif isinstance(entry, Compacted):
-                before = self._total if self._remaining is None else self._remaining
+                before = self.total if self._remaining is None else self._remaining
                 self._remaining, self._context = max(0, before - self._context), 0
         self._read = len(entries)
-        return Task(self._total, self._remaining)
+        return Task(self.total, self._remaining)

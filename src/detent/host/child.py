@@ -44,6 +44,8 @@ class Hold(Protocol):
 class Child:
     """Ends by itself, by `end`, or with its hold."""
 
+    stays = False
+
     def __init__(
         self, hold: Hold, plumbing: Plumbing, stdin: bytes | None, sandbox: str = ""
     ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from detent.host.beneath import NO_LINK, bent, folder_of, open_real
+from detent.host.partials import hold, partial_name
 from detent.ports import FileFacts
 
 SKIPPED = frozenset({".git", ".mypy_cache", ".venv", "__pycache__", "node_modules"})
@@ -76,17 +77,19 @@ def _overwrite(folder: int | None, name: str, data: bytes) -> None:
 
 
 def _replace(folder: int | None, name: str, data: bytes, old: os.stat_result | None) -> None:
-    beside = os.path.join(os.path.dirname(name), f".detent-{os.urandom(6).hex()}.tmp")
+    beside = os.path.join(os.path.dirname(name), partial_name())
     # A new file gets the mode that the umask leaves; an old one keeps its own.
     mode, flags = 0o666 if old is None else 0o600, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
     descriptor = os.open(beside, flags, mode, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:
+            hold(descriptor)
             file.write(data)
             if old is not None:
-                _keep_owner_and_mode(file.fileno(), old)
-                _keep_attributes(file.fileno(), folder, name)
-        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+                _keep_owner_and_mode(descriptor, old)
+                _keep_attributes(descriptor, folder, name)
+            file.flush()
+            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         os.unlink(beside, dir_fd=folder)
         raise

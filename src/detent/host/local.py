@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from detent.host.child import Child, Hold
+    from detent.host.notes import Note, Notes
+    from detent.host.processes import Spawn
 else:  # as in `ports`
     Protocol = object
 
@@ -39,6 +41,7 @@ class Confining(Protocol):
         cwd: str,
         env: Mapping[str, str] | None,
         descriptors: tuple[int, int, int],
+        note: "Note | None" = None,
     ) -> "tuple[Hold, str]": ...
     async def aclose(self) -> None: ...
 
@@ -53,9 +56,12 @@ class LocalHost:
         withheld: Callable[[], Collection[str]] = tuple,
         passed: Collection[str] = (),
         sandbox: Confining | None = None,
+        notes: "Notes | None" = None,
     ) -> None:
         """`withheld` and `passed`: see `child_environment`. `sandbox` is for confined commands and
-        is closed with the host; without one they run as all others."""
+        is closed with the host; without one they run as all others. `notes` keep how commands
+        ended that have a name."""
+        self._notes = notes
         self._base = os.environ if environment is None else environment
         self._withheld, self._passed = withheld, passed
         self._sandbox = sandbox
@@ -114,7 +120,7 @@ class LocalHost:
                 return path
         return None
 
-    async def run(
+    async def run(  # noqa: PLR0913
         self,
         argv: Sequence[str],
         *,
@@ -125,10 +131,12 @@ class LocalHost:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         confined: bool = False,
+        noted_as: str = "",
     ) -> Finished:
         """`env` comes on top of the child environment. Raises OSError when nothing could start."""
         before = len(self._refused())
-        child = await self._start(argv, cwd, output, errors, stdin, env, confined)
+        note = self._notes.of(noted_as) if self._notes is not None and noted_as else None
+        child = await self._start(argv, cwd, output, errors, stdin, env, confined, note)
         finished = await child.run(timeout)
         if confined and (refused := self._refused()[before:]):
             return replace(finished, refused=tuple(refused))
@@ -160,10 +168,11 @@ class LocalHost:
         stdin: bytes | None,
         env: Mapping[str, str] | None,
         confined: bool,
+        note: "Note | None" = None,
     ) -> "Child":
-        from detent.host.processes import spawn_openly, start_process
+        from detent.host.processes import start_process
 
-        spawn = None if not confined else self._sandbox.spawn if self._sandbox else spawn_openly
+        spawn = self._spawn() if confined else None
         child = await start_process(
             argv,
             cwd=cwd,
@@ -172,13 +181,42 @@ class LocalHost:
             stdin=stdin,
             env={**self.environment, **env} if env else self.environment,
             spawn=spawn,
+            note=note,
         )
         self._holds = {hold for hold in self._holds if not hold.is_empty}
         self._holds.add(child.hold)
         return child
 
+    def _spawn(self) -> "Spawn":
+        """How confined commands are started."""
+        from detent.host.processes import spawn_openly
+
+        return self._sandbox.spawn if self._sandbox else spawn_openly
+
+    async def stay(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        output: str,
+        confined: bool,
+        facts: Mapping[str, str],
+    ) -> Running:
+        """Like `start`, but it outlives us; `facts` are kept with it. Where that cannot be had it
+        is started all the same."""
+        from detent.host.nursery import NoNursery
+        from detent.host.staying import start_staying
+
+        spawn = self._spawn() if confined else None
+        try:
+            return await start_staying(argv, cwd, output, self.environment, facts, spawn)
+        except NoNursery:
+            return await self.start(argv, cwd=cwd, output=output, confined=confined)
+
     async def aclose(self) -> None:
         """Ends whatever still runs, also what commands that have ended left behind."""
+        if self._notes is not None:
+            self._notes.close()
         if self._holds:  # else nothing was ever started
             from detent.host.nursery import nursery
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from detent.host.child import insist
 from detent.host.kept import KeptHold
+from detent.host.notes import Note
 from detent.host.unreadable import protect_agent
 
 BIRTH = 10.0
@@ -48,8 +49,16 @@ class Nursery:
     """Starts with the first command; when it was killed, another starts with the next. One with a
     cell starts confined or not at all."""
 
-    def __init__(self, interpreter: str = sys.executable, cell: Cell | None = None) -> None:
+    def __init__(
+        self,
+        interpreter: str = sys.executable,
+        cell: Cell | None = None,
+        *,
+        stays: bool = False,
+    ) -> None:
+        """One that `stays` outlives us until all its commands have ended."""
         self._interpreter = interpreter
+        self._stays = stays
         self._cell = cell
         self._trouble = ""
         # A frozen program is its own interpreter and would only start itself.
@@ -68,12 +77,13 @@ class Nursery:
         cwd: str,
         env: Mapping[str, str] | None,
         descriptors: tuple[int, int, int],
+        note: Note | None = None,
     ) -> KeptHold:
         """Raises OSError when the program could not start, NoNursery when nothing ever will."""
         for left in [hold for hold in self._holds if hold.loop.is_closed()]:
             left.drop()
-        order = _order(argv, cwd, os.environ if env is None else env)
-        hold = await self._ordered(order, descriptors)
+        order = _order(argv, cwd, os.environ if env is None else env, note)
+        hold = await self._ordered(order, (*descriptors, *(note.files if note else ())))
         try:
             await hold.started(argv[0], cwd)
         except asyncio.CancelledError:
@@ -81,7 +91,7 @@ class Nursery:
             raise
         return hold
 
-    async def _ordered(self, order: bytes, descriptors: tuple[int, int, int]) -> KeptHold:
+    async def _ordered(self, order: bytes, descriptors: tuple[int, ...]) -> KeptHold:
         """A keeper that has its order. One without the whole of it does nothing: so another may
         be asked when it was killed before."""
         for _ in range(TRIES):
@@ -193,7 +203,7 @@ class Nursery:
         # A wrapper keeps the first three for itself, and with them the line open when its nursery
         # has died; so there the line is the fourth.
         wrapper, at = (self._cell.wrapper, 3) if self._cell else ((), 0)
-        flags = [str(at)] if at else []
+        flags = [*([str(at)] if at else []), *(["stays"] if self._stays else [])]
         argv = [*wrapper, self._interpreter, "-I", "-S", "-c", PROGRAM, ROOT, *flags]
         return os.posix_spawn(
             argv[0],
@@ -219,7 +229,8 @@ class Nursery:
         if self._line is None or not self.is_idle:
             return
         self._forget()
-        await _collected(self._pid)
+        if not self._stays:
+            await _collected(self._pid)
 
     def abandon(self) -> None:
         """In a fork of the agent: all this is the parent's."""
@@ -281,12 +292,14 @@ def _is_collected(pid: int) -> bool:
         return True
 
 
-def _order(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> bytes:
+def _order(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str], note: Note | None = None
+) -> bytes:
     words = [os.fsencode(word) for word in argv]
     variables = {os.fsencode(name): os.fsencode(value) for name, value in env.items()}
     if b"\0" in b"".join((*words, *variables, *variables.values())):
         raise ValueError("embedded null byte")
-    order = marshal.dumps((words, os.fsencode(cwd), variables))
+    order = marshal.dumps((words, os.fsencode(cwd), variables, note.head if note else b""))
     return len(order).to_bytes(4, "big") + order
 
 
@@ -296,6 +309,7 @@ _ALL: WeakSet[Nursery] = WeakSet()
 class _Own(threading.local):
     def __init__(self) -> None:
         self.nursery = Nursery()
+        self.staying = Nursery(stays=True)
 
 
 _OWN = _Own()
@@ -304,6 +318,11 @@ _OWN = _Own()
 def nursery() -> Nursery:
     """One for all sessions of a thread: they share its event loop."""
     return _OWN.nursery
+
+
+def staying_nursery() -> Nursery:
+    """The same for what outlives us."""
+    return _OWN.staying
 
 
 def _after_fork() -> None:

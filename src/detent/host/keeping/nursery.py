@@ -2,7 +2,8 @@
 
 Its standard input is the line to the agent, or the descriptor that it was told of if it is to
 confine itself first. Each message there carries the control socket of one
-command; the end of the line means that the agent has gone, in whatever way.
+command; the end of the line means that the agent has gone, in whatever way. Then it ends them all;
+one that stays waits until they have ended by themselves.
 """
 
 import _socket
@@ -24,12 +25,15 @@ else:
 DEAF_TO = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGPIPE")
 """What a terminal or a tidy person sends: the agent hears it, and ends us by ending."""
 READY, CONFINED = b"ready", b"confined"
+STAYS = "stays"
 
 
 def main() -> None:
-    is_confined = bool(sys.argv[2:])
+    """Its arguments, behind where we are: the line's descriptor, if confined, and `stays`."""
+    words = sys.argv[2:]
+    stays, is_confined = STAYS in words, bool(words) and words[0] != STAYS
     if is_confined:
-        os.dup2(int(sys.argv[2]), 0)
+        os.dup2(int(words[0]), 0)
     _settle()
     become_subreaper()
     line = _socket.socket(fileno=0)
@@ -39,7 +43,7 @@ def main() -> None:
         line.send(f"{error.strerror or error}".encode())
         return
     os.dup2(1, 2)  # until now somebody read our errors
-    nursery = _Nursery(line)
+    nursery = _Nursery(line, stays=stays)
     _say(line, CONFINED if is_confined else READY, listening)
     nursery.serve()
     nursery.close()
@@ -83,8 +87,9 @@ def _settle() -> None:
 
 
 class _Nursery:
-    def __init__(self, line: "_socket.socket") -> None:
+    def __init__(self, line: "_socket.socket", *, stays: bool) -> None:
         self._line = line
+        self._stays = stays
         self._keepers: set[int] = set()
         self._family = Family(self._died)
         self._has_strays = False
@@ -92,12 +97,17 @@ class _Nursery:
     def serve(self) -> None:
         while True:
             is_called = self._family.wait(None, 0)
-            self._family.collect()
-            if self._has_strays:
-                self._has_strays = False
-                self._family.kill(spared=self._keepers)
+            self._bury()
             if is_called and not self._take():
                 return
+
+    def _bury(self) -> bool:
+        """False when nobody is left."""
+        is_left = self._family.collect()
+        if self._has_strays:
+            self._has_strays = False
+            self._family.kill(spared=self._keepers)
+        return is_left
 
     def _died(self, pid: int, status: int) -> None:
         if pid in self._keepers:
@@ -126,13 +136,15 @@ class _Nursery:
         try:
             os.dup2(1, 0)  # the line must end when the nursery does
             self._family.close()
-            keep(control)
+            keep(control, stays=self._stays)
             code = 0
         finally:
             os._exit(code)
 
     def close(self) -> None:
         """The keepers have lost the agent as well and are ending theirs; then the rest."""
+        while self._stays and self._bury():
+            self._family.wait(None)
         until = time.monotonic() + GRACE + LAST + 1
         while self._family.collect() and time.monotonic() < until:
             self._family.wait(until - time.monotonic())

@@ -21,10 +21,10 @@ SEPARATE = (
     "--cap-drop",
     "ALL",
     "--disable-userns",
-    "--die-with-parent",
     "--new-session",
 )
 """As root the user namespace and the drop are what keeps the rest from being undone."""
+WITH_US = ("--die-with-parent",)
 SYSTEM = ("--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
 """Root without any privilege could still write the settings of the kernel."""
 RUN = "/run"
@@ -39,7 +39,9 @@ HIDE, WRITE, PIN, PROTECT = range(4)
 LAST = 10_000
 
 
-def command(program: str, places: Places, temporary: str, root: str) -> tuple[str, ...]:
+def command(
+    program: str, places: Places, temporary: str, root: str, *, stays: bool = False
+) -> tuple[str, ...]:
     """`temporary` is what lies at /tmp inside; `root` is the folder of our own package."""
     own = (root, sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable)))
     mounts = sorted(_mounts(places, temporary, own))
@@ -47,6 +49,7 @@ def command(program: str, places: Places, temporary: str, root: str) -> tuple[st
     return (
         program,
         *SEPARATE,
+        *(() if stays else WITH_US),
         *(base, "/", "/"),
         *SYSTEM,
         *(word for _, _, words in mounts for word in words),

@@ -10,7 +10,7 @@ from tempfile import gettempdir, mkdtemp
 
 PREFIX = "detent-sandbox-"
 LOCK = "lock"
-"""Held as long as its agent lives."""
+"""Held as long as its agent lives, or a command that outlives it."""
 MADE = "made"
 """The list of the empty folders that were made to be mounted on."""
 
@@ -22,6 +22,7 @@ class Private:
         self._folder = ""
         self._lock = -1
         self._made: list[str] = []
+        self._is_shared = False
 
     @property
     def scratch(self) -> str:
@@ -53,7 +54,20 @@ class Private:
                 os.mkdir(folder)
                 self._made.append(folder)
 
+    def shared(self) -> int:
+        """The lock, for a command that may outlive us: what it works with stays as long."""
+        self._own()
+        self._is_shared = True
+        return self._lock
+
     def remove(self) -> None:
+        if self._is_shared:
+            os.close(self._lock)
+            with suppress(OSError):  # in use: whoever comes later removes it
+                _remove_left(self._folder)
+            self._folder, self._is_shared = "", False
+            self._made.clear()
+            return
         _remove_empty(self._made)
         self._made.clear()
         if self._folder:

@@ -8,7 +8,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Self
 
+from msgspec.structs import replace
+
 from detent.host.child import Hold
+from detent.host.notes import Note
 from detent.host.nursery import ROOT, Cell, NoNursery, Nursery
 from detent.host.processes import Descriptors, spawn_openly
 from detent.host.sandbox.bwrap import HINT, PROGRAM, command
@@ -107,20 +110,26 @@ class Sandbox:
         cwd: str,
         env: Mapping[str, str] | None,
         descriptors: Descriptors,
+        note: Note | None = None,
     ) -> tuple[Hold, str]:
         """Raises OSError, SandboxFailed when there is no sandbox: never runs it without."""
         backend = await self.backend()
         if backend == "none":
-            return await spawn_openly(argv, cwd, env, descriptors)
-        nursery = await self._nursery(backend)
+            return await spawn_openly(argv, cwd, env, descriptors, note)
+        stays = note is not None and note.stays
+        nursery = await self._nursery(backend, stays=stays)
+        if note is not None:
+            held = (self._private.shared(),) if stays else ()
+            head = note.head + b',"sandbox":"%b"' % backend.encode()
+            note = replace(note, files=(*note.files, *held), head=head)
         given = os.environ if env is None else env
         full = {**given, **self._variables(backend, given)}
         try:
-            return await nursery.spawn(argv, cwd, full, descriptors), backend
+            return await nursery.spawn(argv, cwd, full, descriptors, note), backend
         except NoNursery as error:
             raise SandboxFailed(f"The sandbox ({backend}) could not be started: {error}") from None
 
-    async def _nursery(self, backend: Backend) -> Nursery:
+    async def _nursery(self, backend: Backend, *, stays: bool) -> Nursery:
         """Another one whenever the profile or what it protects has changed on the disk."""
         profile = self.profile
         if self._look is None or not self._look.is_true(profile):
@@ -130,10 +139,11 @@ class Sandbox:
             self._look = Look(profile, (self._private.scratch, self._private.temporary))
         places = self._look.places
         beside = siblings_changed(places.hidden) if backend == "landlock" else ()
-        key = (_HERE.thread, self._look, beside)
+        key = (_HERE.thread, stays, self._look, beside)
         if key not in self._nurseries:
-            cell = self._bwrap(places) if backend == "bwrap" else self._landlock(places)
-            self._nurseries[key] = Nursery(cell=cell)
+            bwrapped = backend == "bwrap"
+            cell = self._bwrap(places, stays=stays) if bwrapped else self._landlock(places)
+            self._nurseries[key] = Nursery(cell=cell, stays=stays)
             await self._rest_idle(key)
         return self._nurseries[key]
 
@@ -142,8 +152,8 @@ class Sandbox:
             self._look.close()
         self._look = None
 
-    def _bwrap(self, places: Places) -> Cell:
-        wrapper = command(found_bwrap(), places, self._private.temporary, ROOT)
+    def _bwrap(self, places: Places, *, stays: bool) -> Cell:
+        wrapper = command(found_bwrap(), places, self._private.temporary, ROOT, stays=stays)
         if self.profile.network == "off":
             return Cell(wrapper, self._orders(LOCAL_FAMILIES))
         if self._proxy is None:
@@ -171,9 +181,9 @@ class Sandbox:
         return {**own, **self._proxy.variables(PORT)}
 
     async def _rest_idle(self, needed: tuple[object, ...]) -> None:
-        """Of this thread, but for the one that is needed now."""
+        """Of this thread and kind, but for the one that is needed now."""
         for key, nursery in list(self._nurseries.items()):
-            if key[0] == needed[0] and key != needed and nursery.is_idle:
+            if key[:2] == needed[:2] and key != needed and nursery.is_idle:
                 del self._nurseries[key]
                 await nursery.rest()
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from detent.ports import Desk, Finished
+from detent.ports import Desk, Finished, Job
 from detent.tools.base import UNADVERTISED, TypedTool
 from detent.tools.shell.endings import ending as spoken
 from detent.tools.shell.folder import Footprint, follow, may_move, way_back
@@ -15,7 +15,7 @@ from detent.tools.shell.outside import is_excluded
 from detent.tools.shell.refusals import ignored_wish, refusal
 from detent.types.effects import Effect, Runs
 from detent.types.messages import ToolSpec
-from detent.types.outcomes import Cut, Failed, Outcome, done
+from detent.types.outcomes import Cut, Done, Failed, Outcome, done
 
 DEFAULT_MS = 120_000
 MAXIMUM_MS = 600_000
@@ -109,6 +109,7 @@ class Bash(TypedTool[BashArgs]):
                     errors=output.err,
                     env=footprint.env,
                     confined=not is_outside,
+                    noted_as=desk.call_id,
                 )
             except asyncio.CancelledError:
                 printed = output.text(ROOM_FOR_A_REASON)  # all of it, while its file is open
@@ -133,11 +134,17 @@ TOOL = Bash
 
 async def _in_background(command: str, desk: Desk, *, confined: bool) -> Outcome:
     argv = _argv(command, desk)
-    job = await desk.shop.jobs.start(command, argv, desk.cwd, confined=confined)
+    job = await desk.shop.jobs.start(command, argv, desk.cwd, confined=confined, call=desk.call_id)
+    return started_in_background(job)
+
+
+def started_in_background(job: Job) -> Done:
     text = (
         f"Started in the background as {job.id}. Its output goes to {job.path}. You will be told "
         "when it ends; TaskOutput shows what it prints, TaskStop ends it."
     )
+    if job.kept:
+        text += " It goes on when this session ends."
     data = {
         "stdout": "",
         "stderr": "",

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -22,7 +22,12 @@ LAST_LINES = 5
 LAST_BYTES = 2_000
 SHORT = 80
 NEWS = "[Background job"
-"""How every news of a job begins."""
+"""How every news of a job's end begins."""
+PATIENCE = 5.0
+"""Seconds that a job has to end."""
+
+Stay = Callable[..., Awaitable[Running]]
+"""Starts a command that outlives us: `LocalHost.stay`."""
 
 
 class _Work(Struct, eq=False):
@@ -45,8 +50,8 @@ class _Work(Struct, eq=False):
 
 
 class JobTable:
-    """The jobs of one session; they go with it. Of those of `earlier` runs only the names and
-    the files are left."""
+    """The jobs of one session; they go with it, unless there is a way for them to `stay`. Of those
+    of `earlier` runs only the names and the files are left."""
 
     def __init__(
         self,
@@ -55,8 +60,10 @@ class JobTable:
         clock: Clock,
         tell: Callable[[str], None],
         earlier: Sequence[Job] = (),
+        stay: Stay | None = None,
     ) -> None:
         self._host, self._outputs, self._clock, self._tell = host, outputs, clock, tell
+        self._stay = stay
         self._works: dict[str, _Work] = {}
         self._past = {job.id: job for job in earlier}
         self._count = max(map(number_of, self._past), default=0)
@@ -64,7 +71,7 @@ class JobTable:
         """Jobs that have a place, but do not run yet."""
 
     async def start(
-        self, command: str, argv: Sequence[str], cwd: str, *, confined: bool = False
+        self, command: str, argv: Sequence[str], cwd: str, *, confined: bool = False, call: str = ""
     ) -> Job:
         """Raises OSError when it cannot be started."""
         if len(self._running()) + self._starting >= MOST_RUNNING:
@@ -77,16 +84,30 @@ class JobTable:
             path = file.name
         self._starting += 1
         try:
-            running = await self._host.start(argv, cwd=cwd, output=path, confined=confined)
+            if self._stay is None:
+                running = await self._host.start(argv, cwd=cwd, output=path, confined=confined)
+            else:
+                facts = {"job": name, "call": call, "command": command}
+                running = await self._stay(
+                    argv, cwd=cwd, output=path, confined=confined, facts=facts
+                )
         except OSError:
             with suppress(OSError):
                 os.unlink(path)
             raise
         finally:
             self._starting -= 1
-        began = self._clock.elapsed()
-        work = _Work(name, command, path, running, began, asyncio.Event())
-        self._works[name] = work
+        return self._follow(name, command, path, running, 0.0)
+
+    def adopt(self, job: Job, running: Running) -> None:
+        """One that an earlier run has started, and that still runs."""
+        self._past.pop(job.id, None)
+        self._follow(job.id, job.command, job.path, running, job.seconds)
+
+    def _follow(self, name: str, command: str, path: str, running: Running, ran: float) -> Job:
+        """`ran`: for so many seconds before now."""
+        began = self._clock.elapsed() - ran
+        work = self._works[name] = _Work(name, command, path, running, began, asyncio.Event())
         work.watch = asyncio.create_task(self._watch(work))
         return self._job(work)
 
@@ -118,14 +139,18 @@ class JobTable:
         if work.exit_code is None:
             work.is_quiet = True
             await work.running.end()
-            await work.over.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await work.over.wait()
         return self._job(work)
 
     async def aclose(self) -> None:
-        """Ends them all; nobody is told."""
-        left = self._running()
-        for work in left:
+        """Ends all that do not stay; nobody is told."""
+        left = [work for work in self._running() if not work.running.stays]
+        for work in self._running():
             work.is_quiet = True
+            if work.running.stays and work.watch is not None:
+                work.watch.cancel()
         await asyncio.gather(*(work.running.end() for work in left), return_exceptions=True)
         watches = [work.watch for work in self._works.values() if work.watch is not None]
         await asyncio.gather(*watches, return_exceptions=True)
@@ -140,7 +165,7 @@ class JobTable:
         work.note = work.note or finished.note
         work.over.set()
         if not work.is_quiet and not work.waiting:
-            self._tell(_news(self._job(work)))
+            self._tell(news(self._job(work)))
 
     async def _end_of(self, work: _Work) -> Finished:
         """When it has ended, by itself or because it printed too much."""
@@ -158,7 +183,7 @@ class JobTable:
             return Finished(-signal.SIGKILL, note=f"It was lost: {error}.")
 
     def _job(self, work: _Work) -> Job:
-        is_over = work.exit_code is not None
+        is_over, stays = work.exit_code is not None, work.running.stays
         return Job(
             id=work.id,
             command=work.command,
@@ -167,6 +192,8 @@ class JobTable:
             exit_code=work.exit_code,
             note=work.note,
             sandbox=work.running.sandbox,
+            pid=work.running.pid if stays and not is_over else 0,
+            kept=stays,
         )
 
 
@@ -204,7 +231,7 @@ def short(command: str) -> str:
     return line if line == text and len(line) <= SHORT else f"{line[: SHORT - 1]}…"
 
 
-def _news(job: Job) -> str:
+def news(job: Job) -> str:
     """What it printed is quoted: it is the program that says it, and not the user."""
     lines = _last_lines(job.path)
     said = f"{NEWS} {standing(job)} Output: {job.path}"
