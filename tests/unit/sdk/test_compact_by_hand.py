@@ -166,12 +166,12 @@ def test_a_log_that_may_only_be_read(settings: Settings, monkeypatch: pytest.Mon
             await talk(session)
             await session.compact()
 
-    def refuse(path: str) -> int:
+    def refuse(path: str, how: int) -> int:
         raise PermissionError(13, "Permission denied")
 
     run(body)
-    monkeypatch.setattr("detent.session.log._open_for_append", refuse)
-    with pytest.raises(BadInput, match="cannot be opened: Permission denied"):
+    monkeypatch.setattr("detent.session.log._opened", refuse)
+    with pytest.raises(BadInput, match="cannot be written: Permission denied"):
         uncompact(settings(model(), persist=True))
-    with pytest.raises(BadInput, match="cannot be opened: Permission denied"):
+    with pytest.raises(BadInput, match="cannot be written: Permission denied"):
         Session(settings(model(), persist=True, continue_newest=True))

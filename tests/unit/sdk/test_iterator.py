@@ -36,6 +36,7 @@ from detent.types.events import (
 )
 from detent.types.messages import Assistant, Reply, Request, User
 from detent.types.outcomes import Cut, Done, text_of
+from detent.types.running import Equipped
 from detent.types.usage import Usage
 
 
@@ -123,10 +124,10 @@ def test_the_events_of_a_turn_in_order(settings: Settings) -> None:
         model = ScriptedModel(reply("let me see", call("add", raw="1,2")), "3")
         async with Session(settings(model, toolbox=adder())) as session:
             kinds = [type(e) async for e in session.send("add") if isinstance(e, Durable)]
-        assert kinds[:2] == [Opened, Prompted]
-        assert sorted(k.__name__ for k in kinds[2:5]) == ["CallEnded", "CallStarted", "Replied"]
+        assert kinds[:3] == [Opened, Equipped, Prompted]
+        assert sorted(k.__name__ for k in kinds[3:6]) == ["CallEnded", "CallStarted", "Replied"]
         assert kinds.index(CallStarted) < kinds.index(CallEnded)
-        assert kinds[5:] == [Replied, TurnEnded]
+        assert kinds[6:] == [Replied, TurnEnded]
 
     run(body)
 

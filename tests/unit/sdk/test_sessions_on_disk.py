@@ -11,8 +11,8 @@ from sdkbench import Settings, run
 from detent.sdk.query import run as run_once
 from detent.sdk.session import Session
 from detent.sdk.sessions import sessions_of
-from detent.session.log import read_log
-from detent.session.store import SessionCard
+from detent.session.facts import SessionCard
+from detent.session.reading import read_log
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.content import plain_text
 from detent.types.errors import BadInput

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from detent.surfaces.cli.flags import FLAGS, NOT_YET, parse
+from detent.surfaces.cli.flags import FLAGS, NOT_YET, OWN, parse
 from detent.surfaces.cli.help import HEADINGS, SUBCOMMANDS, TAKEN, help_text
 from detent.surfaces.headless.wishes import USUAL_THINKING, options_from
 from detent.types.errors import BadInput
@@ -96,9 +96,9 @@ def test_an_optional_value(argv: list[str], value: str, words: tuple[str, ...]) 
     assert arguments.words == words
 
 
-def test_resume_without_an_id_means_the_newest() -> None:
+def test_resume_is_not_continue() -> None:
     options = options_from(parse(["--resume", "-p", "go"]))
-    assert options.continue_newest and not options.resume
+    assert not options.continue_newest and not options.resume, "a person is asked which"
     options = options_from(parse(["-r", UUID]))
     assert options.resume == UUID and not options.continue_newest
 
@@ -316,5 +316,5 @@ def test_help_fits_a_terminal_and_has_all_its_headings() -> None:
 def _offered(text: str) -> set[str]:
     """Names at the beginning of a line of a flag list."""
     names = (word.strip(",") for line in text.split("\n") for word in line.split("   ")[0].split())
-    known = {flag.name for flag in FLAGS}
+    known = {flag.name for flag in (*FLAGS, *(flag for own in OWN.values() for flag in own))}
     return {name for name in names if name in known}

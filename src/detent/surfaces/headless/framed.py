@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.sdk.hooks import Facts
 from detent.sdk.options import Options
-from detent.sdk.session import Session, parse_mode
+from detent.sdk.session import Session, new_uuid, parse_mode
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands import COMMANDS, Said
 from detent.surfaces.headless.activity import tell, tell_notice
@@ -37,6 +38,13 @@ from detent.types.events import TurnEnded
 Prompt = tuple[Text | Image | Document, ...]
 
 
+class Sent(Struct, frozen=True):
+    """What a host wants to say, and what it calls it: each part, where several were joined."""
+
+    content: Prompt
+    uuids: tuple[str, ...] = ()
+
+
 async def converse(options: Options, arguments: Arguments) -> int:
     return await Conversation(options, arguments).run()
 
@@ -48,7 +56,7 @@ class Conversation:
         self._stdout = Stdout()
         self._link = Link(self._write)
         self._facts = Facts()
-        self._prompts: asyncio.Queue[Prompt | Said | None] = asyncio.Queue()
+        self._prompts: asyncio.Queue[Sent | Said | None] = asyncio.Queue()
         self._next: Said | None = None
         """A command that came behind a prompt."""
         self._obeying: asyncio.Task[dict[str, Any]] | None = None
@@ -61,6 +69,9 @@ class Conversation:
         """The budget the session's model was opened with."""
         self._stop_next = False
         """An interrupt came for a prompt whose turn had not begun."""
+        self._unreplayed: list[dict[str, Any]] = []
+        self._joined: dict[str, str] = {}
+        """Prompts that became part of another one, by what the host calls both."""
 
     async def run(self) -> int:
         gc.enable()
@@ -86,16 +97,17 @@ class Conversation:
                     tell_notice(event)
         return self._code
 
-    async def _next_prompt(self) -> Prompt | Said | None:
+    async def _next_prompt(self) -> Sent | Said | None:
         """Prompts that waited are joined into one; a command stands for itself."""
         if (command := self._next) is not None:
             self._next = None
             return command
         prompt = await self._prompts.get()
-        while isinstance(prompt, tuple) and not self._prompts.empty():
+        while isinstance(prompt, Sent) and not self._prompts.empty():
             further = self._prompts.get_nowait()
-            if isinstance(further, tuple):
-                prompt = (*prompt, *further)
+            if isinstance(further, Sent):
+                content = (*prompt.content, *further.content)
+                prompt = Sent(content, (*prompt.uuids, *further.uuids))
                 continue
             if further is None:
                 self._prompts.put_nowait(None)
@@ -103,11 +115,14 @@ class Conversation:
             break
         return prompt
 
-    async def _turn(self, prompt: Prompt) -> None:
+    async def _turn(self, prompt: Sent) -> None:
         session, writer = self._opened()
+        await self._replay()
         await self._heed_thinking(session)
         record = TurnRecord(session.id, session.price, session.bounds)
-        async with aclosing(session.send(prompt)) as events:
+        uuid = next(iter(prompt.uuids), "")
+        self._joined |= dict.fromkeys(prompt.uuids[1:], uuid)
+        async with aclosing(session.send(prompt.content, uuid=uuid)) as events:
             async for event in events:
                 if self._stop_next:
                     self._stop_next = not session.interrupt()
@@ -232,10 +247,19 @@ class Conversation:
         if not prompt:
             tell("a user frame without text was passed over")
             return
-        if self._arguments.on("--replay-user-messages") and self._writer is not None:
-            await self._writer.write(self._writer.stamped({**frame, "isReplay": True}))
+        uuid = str(frame.get("uuid") or "")
+        if self._arguments.on("--replay-user-messages"):
+            uuid = uuid or new_uuid()
+            self._unreplayed.append({**frame, "isReplay": True, "uuid": uuid})
+            await self._replay()
         is_command = not frame.get("client_composed") and command_in(prompt, self._arguments)
-        self._prompts.put_nowait(is_command or prompt)
+        self._prompts.put_nowait(is_command or Sent(prompt, (uuid,) if uuid else ()))
+
+    async def _replay(self) -> None:
+        """What came before there was a session waits for it."""
+        while self._unreplayed and self._writer is not None:
+            frame = self._unreplayed.pop(0)
+            await self._writer.write(self._writer.stamped(frame, frame["uuid"]))
 
     async def _control(self, request: dict[str, Any]) -> dict[str, Any]:
         match request.get("subtype"):
@@ -255,6 +279,13 @@ class Conversation:
                 return {}
             case "get_context_usage":
                 return await self._context_usage()
+            case "rewind_files":
+                from detent.surfaces.headless.rewinding import rewind_files
+
+                uuid = str(request.get("user_message_id", ""))
+                session, _ = self._opened()
+                is_look = bool(request.get("dry_run"))
+                return await rewind_files(session, self._joined.get(uuid, uuid), dry_run=is_look)
             case "mcp_status":
                 return {"mcpServers": []}
             case other:

@@ -28,6 +28,7 @@ from detent.types.events import (
     TurnEnded,
 )
 from detent.types.outcomes import Cut, content_of, is_error
+from detent.types.uuids import uuid_of
 from detent.types.version import VERSION
 
 LONGEST_LINE = 1_000_000
@@ -74,8 +75,10 @@ class Frames:
         self._order: list[str] = []
         self._finished: dict[str, CallEnded] = {}
 
-    def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
-        return {**frame, "session_id": self._session, "uuid": self._new_id()}
+    def stamped(self, frame: dict[str, Any], seq: int = 0, uuid: str = "") -> dict[str, Any]:
+        """What tells of an entry is always called the same: a client may come back to it."""
+        uuid = uuid or (uuid_of(self._session, seq) if seq else self._new_id())
+        return {**frame, "session_id": self._session, "uuid": uuid}
 
     def init(
         self,
@@ -153,7 +156,7 @@ class Frames:
             "usage": wire_usage(reply.usage),
         }
         frame = {"type": "assistant", "message": message, "parent_tool_use_id": None}
-        return self.stamped(frame)
+        return self.stamped(frame, reply.seq)
 
     def _results(self) -> list[dict[str, Any]]:
         frames = []
@@ -188,7 +191,7 @@ class Frames:
         data = getattr(ended.outcome, "data", None)
         if data is not None:
             frame["tool_use_result"] = data
-        return self.stamped(frame)
+        return self.stamped(frame, ended.seq)
 
 
 def _metadata(compacted: Compacted) -> dict[str, Any]:

@@ -11,18 +11,26 @@ LONGEST = 80
 
 
 def tell_jobs(session: Session) -> None:
-    """A line for each job that the end of the run will end."""
+    """A line for each job that the end of the run will end, or that goes on."""
     for job in _running(session):
-        tell(f"{job.id} ({_short(job.command)}) was ended with the run")
+        title = f"{job.id} ({_short(job.command)})"
+        if job.kept:
+            tell(f"{title} goes on; its output: {job.path}; to end it: kill {job.pid}")
+        else:
+            tell(f"{title} was ended with the run")
 
 
 def jobs_ended(session: Session) -> dict[str, Any]:
     """The same for the result object."""
-    ended = [
-        {"task_id": job.id, "command": job.command, "output_file": job.path}
-        for job in _running(session)
-    ]
-    return {"background_jobs_ended": ended} if ended else {}
+    ended, kept = list[dict[str, Any]](), list[dict[str, Any]]()
+    for job in _running(session):
+        told = {"task_id": job.id, "command": job.command, "output_file": job.path}
+        if job.kept:
+            kept.append({**told, "pid": job.pid})
+        else:
+            ended.append(told)
+    found = {"background_jobs_ended": ended, "background_jobs_kept": kept}
+    return {name: jobs for name, jobs in found.items() if jobs}
 
 
 def _running(session: Session) -> list[Job]:

@@ -17,6 +17,9 @@ from detent.surfaces.headless.wishes import options_from, with_trace
 from detent.types.content import Text
 from detent.types.errors import BadInput, NoModel
 
+WHOLE_ID = "00000000-0000-0000-0000-000000000000"
+"""As long as any: one that is given whole need not be looked for."""
+
 
 def start(arguments: Arguments) -> int:
     """Everything that can be wrong with the input is found before anything is written."""
@@ -30,6 +33,10 @@ def start(arguments: Arguments) -> int:
     if arguments.on("--debug"):
         options = with_trace(options, tell)
     prompt = () if framed else prompt_of(arguments)
+    if len(arguments.values.get("--resume", WHOLE_ID)) != len(WHOLE_ID):
+        from detent.surfaces.headless.resuming import session_meant
+
+        options = replace(options, resume=session_meant(arguments))
     if framed:
         from detent.surfaces.headless.framed import converse
 

@@ -67,8 +67,8 @@ class FrameWriter:
     async def write(self, frame: dict[str, Any]) -> None:
         await self._stdout.write(frame_line(frame))
 
-    def stamped(self, frame: dict[str, Any]) -> dict[str, Any]:
-        return self._frames.stamped(frame)
+    def stamped(self, frame: dict[str, Any], uuid: str = "") -> dict[str, Any]:
+        return self._frames.stamped(frame, uuid=uuid)
 
 
 def _of_hook(event: HookStarted | HookEnded) -> dict[str, Any]:

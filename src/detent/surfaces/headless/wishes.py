@@ -50,6 +50,7 @@ def options_from(arguments: Arguments) -> Options:
         session_id=_uuid(arguments.value("--session-id")),
         settings=_settings(arguments),
         setting_sources=_sources(arguments),
+        record=arguments.value("--record"),
         **_session(arguments),
         **_budgets(arguments),
     )
@@ -74,15 +75,25 @@ def with_trace(options: Options, write: Any) -> Options:
 
 
 def _session(arguments: Arguments) -> dict[str, Any]:
-    """`--resume` without an id means the newest, as `--continue` does."""
+    """What `--resume` means is found out when all else is known to be right."""
     wanted = arguments.values.get("--resume")
     if arguments.on("--fork-session") and wanted is None and not arguments.on("--continue"):
         raise BadInput("--fork-session goes with --continue or --resume")
+    at, drops = (arguments.values.get(f"--resume-{what}") for what in ("session-at", "drops-turn"))
+    if (at or drops) and wanted is None and not arguments.on("--continue"):
+        raise BadInput("--resume-session-at and --resume-drops-turn go with --resume")
+    if drops is not None and not at:
+        raise BadInput("--resume-drops-turn goes with --resume-session-at")
     return {
+        "resume_at": at or "",
+        "drops_turn": drops,
         "resume": wanted or "",
-        "continue_newest": arguments.on("--continue") or wanted == "",
+        "continue_newest": arguments.on("--continue"),
+        "name": arguments.value("--name"),
         "fork": arguments.on("--fork-session"),
         "persist": not arguments.on("--no-session"),
+        "keep_background": arguments.on("--keep-background") or None,
+        "allow_unsaved": arguments.on("--allow-unsaved"),
     }
 
 

@@ -1,0 +1,1 @@
+"""Stored sessions, as people handle them: listed, found, shown, named, deleted."""

@@ -1,0 +1,78 @@
+"""One session at a glance: what was asked, what was answered, what it changed, what it cost."""
+
+from collections.abc import Iterable, Sequence
+
+from detent.app.grounds import grounds_of
+from detent.app.models import prices
+from detent.app.options import Options
+from detent.app.sessions.finding import find
+from detent.app.sessions.records import Overview, TurnView
+from detent.app.sessions.without_index import card_of
+from detent.context.books import Books
+from detent.session.facts import Facts
+from detent.session.folding import add, stands
+from detent.session.reading import read_log
+from detent.types.content import Text, plain_text
+from detent.types.errors import BadInput
+from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied, TurnEnded
+from detent.types.files import Undone
+
+
+def overview(options: Options, wanted: str) -> Overview:
+    """Writes nothing, asks nobody. Raises BadInput."""
+    grounds = grounds_of(options)
+    path = find(grounds.home, grounds.cwd, wanted)
+    try:
+        reading = read_log(path)
+        card = card_of(path, reading)
+    except OSError as error:
+        raise BadInput(f"the session cannot be read: {error.strerror} ({path})") from None
+    if card is None:
+        raise BadInput(f"no session can be read from {path}")
+    entries = reading.entries
+    turns = tuple(_turns(entries))
+    undone = {seq for entry in entries if isinstance(entry, Undone) for seq in entry.of}
+    changed = _changed(entry for entry in entries if entry.seq not in undone)
+    spent = Books(prices(grounds.settings)).read(entries).total
+    return Overview(card, turns, changed, spent)
+
+
+def _turns(entries: Sequence[Entry]) -> Iterable[TurnView]:
+    facts, begins, steps = Facts(), list[int](), list[int]()
+    for place, entry in enumerate(entries):
+        if isinstance(entry, Prompted) and not entry.steered:
+            begins.append(place)
+        add(facts, entry)
+        steps.append(facts.steps)
+    for begin, end in zip(begins, [*begins[1:], len(entries)], strict=True):
+        first = steps[begin] + 1
+        yield _turn(entries[begin:end], range(first, steps[end - 1] + 1), facts)
+
+
+def _turn(entries: Sequence[Entry], steps: range, facts: Facts) -> TurnView:
+    prompt, replies = entries[0], [entry for entry in entries if isinstance(entry, Replied)]
+    ended = next((entry for entry in entries if isinstance(entry, TurnEnded)), None)
+    assert isinstance(prompt, Prompted)
+    texts = [block.text for block in prompt.content if isinstance(block, Text)]
+    return TurnView(
+        entry=prompt.seq,
+        at=prompt.at,
+        prompt=texts[-1] if texts else "",
+        answer=next((text for one in reversed(replies) if (text := plain_text(one.content))), ""),
+        steps=tuple(steps),
+        calls=sum(isinstance(entry, CallStarted) for entry in entries),
+        changed=_changed(entries),
+        reason=ended.reason if ended else "",
+        error=ended.error if ended else "",
+        tokens=sum(one.usage.total for one in replies),
+        is_rewound=not stands(prompt.seq, facts.rewinds),
+    )
+
+
+def _changed(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """In the order of the first change."""
+    found = dict[str, None]()
+    for entry in entries:
+        if isinstance(entry, CallEnded):
+            found |= dict.fromkeys(change.path for change in entry.changed)
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Tables for people, which need no session to be open."""
