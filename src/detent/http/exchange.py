@@ -6,9 +6,12 @@ be silent is for `watch` to say, and how much an answer may hold for `assemble`.
 """
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httptools
+
+if TYPE_CHECKING:
+    from detent.http.tape import Taped
 
 HIGH_WATER = 1024 * 1024
 """Bytes kept unread before the socket is paused: a slow reader holds the server back."""
@@ -27,6 +30,8 @@ class Exchange(asyncio.Protocol):
     """The other end is a proxy that forwards plain http: it wants whole addresses."""
     credentials = ""
     """A header line for such a proxy."""
+    taped: "Taped | None" = None
+    """Keeps what comes, where the user wants that."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -95,12 +100,18 @@ class Exchange(asyncio.Protocol):
 
     def abort(self) -> None:
         self.closed = True
+        self._tell_tape("left")
         if self._transport is not None:
             self._transport.abort()
+
+    def _tell_tape(self, how: str) -> None:
+        if self.taped is not None:
+            self.taped.end(how)
 
     def _give_up(self, why: str) -> None:
         """What has come of a whole answer can still be read: only those who wait learn of it."""
         self._fault = ConnectionCut(why)
+        self._tell_tape(f"left: {why}")
         self.abort()
 
     async def _wait(self) -> None:
@@ -128,6 +139,8 @@ class Exchange(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.heard = True
+        if self.taped is not None:
+            self.taped.heard(data)
         if not self.head_done:
             self._head_size += len(data)
         try:
@@ -148,12 +161,14 @@ class Exchange(asyncio.Protocol):
         # httptools has no call for "end of input", so a body of unknown length is taken as whole.
         if self.head_done and not self.complete and self._until_close():
             self.complete = True
+            self._tell_tape("closed")
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
         if exc is not None and self._fault is None:
             self._fault = _explained(exc)
+        self._tell_tape(f"cut: {exc}" if exc is not None else "cut")
         self._wake()
 
     def _until_close(self) -> bool:
@@ -184,6 +199,8 @@ class Exchange(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self.complete = self.head_done
+        if self.complete:
+            self._tell_tape("whole")
         self._keep_alive = self._parser.should_keep_alive()  # only known at this moment
 
 

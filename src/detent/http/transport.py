@@ -8,13 +8,16 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from socket import AF_INET, AF_INET6, inet_pton
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httptools
 from msgspec import Struct
 
 from detent.http.exchange import HIGH_WATER, ConnectionCut, Exchange
 from detent.types.errors import BadInput, ModelFailure
+
+if TYPE_CHECKING:
+    from detent.http.tape import Tape
 
 __all__ = [
     "HIGH_WATER", "Answer", "ConnectionCut", "Exchange", "Lookup", "Origin", "Target", "Transport",
@@ -138,6 +141,8 @@ class Transport:
         self._lookup = lookup
         self._idle: dict[Origin, list[Exchange]] = {}
         self._tls: Any = None
+        self.tape: Tape | None = None
+        """Keeps every exchange."""
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Exchange:
         """Send and wait for the head of the answer. The caller gives the exchange back."""
@@ -198,7 +203,10 @@ class Transport:
         while True:
             exchange, fresh = await self._connection(target.origin)
             try:
-                exchange.send(_head(method, target, headers, len(body), exchange), body)
+                head = _head(method, target, headers, len(body), exchange)
+                exchange.send(head, body)
+                if self.tape is not None:  # while the server thinks, and before it can be heard
+                    exchange.taped = self.tape.begin(target.url, head, body)
                 await exchange.head()
                 return exchange
             except ConnectionCut:

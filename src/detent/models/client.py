@@ -38,6 +38,12 @@ class HttpModel:
         return tuple(route.name for route in self._routes)
 
     @property
+    def outputs(self) -> dict[str, int]:
+        """The output limits of all, where there is more than one."""
+        limits = {route.name: route.bounds.max_output for route in self._routes}
+        return limits if len(limits) > 1 else {}
+
+    @property
     def window(self) -> int:
         """The largest there is: a fallback with less says so itself, and then room is made."""
         return max(route.bounds.window for route in self._routes)

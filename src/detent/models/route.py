@@ -19,6 +19,7 @@ from detent.types.messages import Reply, Request
 from detent.types.version import VERSION
 
 if TYPE_CHECKING:
+    from detent.http.tape import Tape
     from detent.types.weights import Weights
 
 SETTLE = 0.2
@@ -106,6 +107,10 @@ class Route:
         failure.message = redact(message, *secrets_in(self._headers))[:MOST_SAID]
         failure.args = (failure.message,)
         failure.exhausted = failure.kind == "auth" and failure.status is None
+
+    def record(self, tape: "Tape | None") -> None:
+        """Where the bytes of every exchange are kept from now on."""
+        self._transport.tape = tape
 
     async def aclose(self) -> None:
         await self._credentials.aclose()

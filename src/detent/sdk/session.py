@@ -5,9 +5,10 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Self
 
 from detent.app.clock import new_session_id as new_uuid
+from detent.app.engine import Engine
 from detent.app.options import Options
 from detent.app.recorder import to_nobody
-from detent.app.wire import Engine, assemble
+from detent.app.wire import assemble
 from detent.context.account import Account
 from detent.gate.terms import parse_mode
 from detent.loop.turn import run_turn
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from detent.context.books import Books
     from detent.context.memory.record import Piece
     from detent.sdk.compaction import Hear, Uncompacted
+    from detent.sdk.undo import Part, Point, Redone, Rewinding
+    from detent.sdk.undo import Report as Undone
     from detent.types.events import Compacted
     from detent.types.ledger import ContextLedger
 
@@ -116,7 +119,8 @@ class Session:
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """Background jobs of this run; those whose `exit_code` is None end with the session."""
+        """Background jobs of this run; those whose `exit_code` is None end with the session, but
+        for those that are `kept`: of an earlier run, too."""
         return self._engine.shop.jobs_of_this_run
 
     async def memory(self) -> "tuple[Piece, ...]":
@@ -217,14 +221,52 @@ class Session:
 
         return await uncompact_now(self._engine, last=last)
 
-    async def send(self, prompt: Prompt) -> AsyncGenerator[Event, None]:
-        """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first."""
+    async def undo(
+        self, step: int = 0, *, turn: bool = False, merge: bool = False, dry_run: bool = False
+    ) -> "Undone":
+        """Puts files back to what they were before the last step that changed any, before `step`,
+        or with `turn` before the last prompt. What somebody changed since stays as it is, unless
+        with `merge` both changes fit together. Raises BadInput."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        from detent.sdk.undo import Wish, undo_now
+
+        wish = Wish(step=step, turn=turn, merges=merge)
+        return await undo_now(self._engine, wish, dry_run=dry_run)
+
+    async def redo(self) -> "Redone":
+        """Takes back the last undo or rewind."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        from detent.sdk.undo import redo_now
+
+        return await redo_now(self._engine)
+
+    async def rewind(
+        self, prompt: int, part: "Part" = "both", *, dry_run: bool = False
+    ) -> "Rewinding":
+        """Goes back to before this prompt (see `points`): the chat, the files, or both."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        from detent.sdk.undo import rewind_now
+
+        return await rewind_now(self._engine, prompt, part, dry_run=dry_run)
+
+    def points(self) -> "tuple[Point, ...]":
+        """The prompts that one can go back to."""
+        from detent.sdk.undo import points
+
+        return points(self.entries)
+
+    async def send(self, prompt: Prompt, *, uuid: str = "") -> AsyncGenerator[Event, None]:
+        """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first. `uuid` is
+        what the caller calls the prompt."""
         if self.is_running:
             raise RuntimeError("a turn is running; steer() adds to it")
         channel = self._channel = Channel()
         self._engine.recorder.attach(channel.put, channel.offer)
         self._interrupted = self._stoppable = False
-        task = self._task = asyncio.create_task(self._turn(_blocks(prompt)))
+        task = self._task = asyncio.create_task(self._turn(_blocks(prompt), uuid))
         task.add_done_callback(lambda task: channel.end())
         try:
             while (event := await channel.get()) is not None:
@@ -275,7 +317,7 @@ class Session:
         hints, engine.hints = engine.hints, ()
         return [*(Notice(text, "warning") for text in notices), *map(Notice, hints)]
 
-    async def _turn(self, content: tuple[UserBlock, ...]) -> TurnEnded:
+    async def _turn(self, content: tuple[UserBlock, ...], uuid: str) -> TurnEnded:
         engine = self._engine
         await engine.begin()
         for notice in self.news():
@@ -283,7 +325,7 @@ class Session:
         self._stoppable = True
         if self._interrupted and self._task is not None:
             self._task.cancel()  # it takes effect at the first wait, where the turn expects it
-        return await run_turn(engine.kit, content, engine.turns + 1)
+        return await run_turn(engine.kit, content, engine.turns + 1, uuid)
 
     async def _outcome(self, task: asyncio.Task[TurnEnded]) -> None:
         """A bug in the turn surfaces at the reader; an interrupt does not."""

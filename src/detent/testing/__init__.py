@@ -28,6 +28,8 @@ from detent.testing.script import (
 if TYPE_CHECKING:
     from detent.testing.memory_host import MemoryHost
     from detent.testing.reading import load_script, parse_script
+    from detent.testing.recorded import recorded_script
+    from detent.testing.recording import Recording, read_recordings, serve_recording
     from detent.testing.request import Request, Said, ToolResult
     from detent.testing.scripted_model import ScriptedModel
     from detent.testing.served import ServedScript, serve
@@ -42,6 +44,7 @@ __all__ = [
     "Foreign",
     "Mark",
     "MemoryHost",
+    "Recording",
     "RedactedThink",
     "Reply",
     "Request",
@@ -59,10 +62,13 @@ __all__ = [
     "fault",
     "load_script",
     "parse_script",
+    "read_recordings",
+    "recorded_script",
     "reply",
     "say",
     "script",
     "serve",
+    "serve_recording",
     "think",
 ]
 
@@ -70,6 +76,7 @@ __all__ = [
 _HOMES = {
     "Mark": "streaming",
     "MemoryHost": "memory_host",
+    "Recording": "recording",
     "Request": "request",
     "Said": "talk",
     "ScriptedModel": "scripted_model",
@@ -79,7 +86,10 @@ _HOMES = {
     "ToolResult": "request",
     "load_script": "reading",
     "parse_script": "reading",
+    "read_recordings": "recording",
+    "recorded_script": "recorded",
     "serve": "served",
+    "serve_recording": "recording",
 }
 
 

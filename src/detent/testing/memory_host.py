@@ -74,7 +74,7 @@ class MemoryHost:
     def which(self, program: str) -> str | None:
         return None
 
-    async def run(
+    async def run(  # noqa: PLR0913
         self,
         argv: Sequence[str],
         *,
@@ -85,6 +85,7 @@ class MemoryHost:
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         confined: bool = False,
+        noted_as: str = "",
     ) -> Finished:
         self.ran.append(list(argv))
         code, text = self._answer(argv)
@@ -128,6 +129,7 @@ class MemoryHost:
 
 class _Ran:
     pid = 1
+    stays = False
     sandbox = ""
 
     def __init__(self, finished: Finished) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from detent.ports import DeltaSink
 from detent.testing.reading import load_script
-from detent.testing.recorded import recorded_script
+from detent.testing.recorded import is_export, recorded_script
 from detent.testing.script import (
     Block,
     Call,
@@ -66,7 +66,8 @@ class ScriptedModel:
     def from_file(cls, path: str) -> "ScriptedModel":
         """A script in JSON, or the log of a session to be played again."""
         try:
-            plan: Script = recorded_script(path) if path.endswith(".jsonl") else load_script(path)
+            is_session = path.endswith(".jsonl") or is_export(path)
+            plan: Script = recorded_script(path) if is_session else load_script(path)
         except OSError as error:
             raise BadInput(f"cannot read the script {path}: {error.strerror}") from None
         except ValueError as error:

@@ -6,13 +6,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import Any, TypeVar
 
 from detent.testing.request import Request
 from detent.testing.script import Maker, Script, Spoken
 from detent.testing.server import ScriptedServer
 from detent.testing.streaming import Mark, What
+
+S = TypeVar("S")
 
 
 class ServedScript:
@@ -75,12 +77,21 @@ def serve(
     plan: Script | Spoken | Maker, *, port: int = 0, record: bool = True
 ) -> Iterator[ServedScript]:
     """`with serve("hello") as server:` for callers that are not async."""
-    started: Future[tuple[ServedScript, asyncio.Event]] = Future()
+    with in_thread(lambda: ScriptedServer(plan, port=port, record=record)) as (server, loop):
+        yield ServedScript(server, loop)
+
+
+@contextmanager
+def in_thread(
+    opening: Callable[[], AbstractAsyncContextManager[S]],
+) -> Iterator[tuple[S, asyncio.AbstractEventLoop]]:
+    """A server that runs in a thread of its own, and the loop in which it does."""
+    started: Future[tuple[S, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def main() -> None:
-        async with ScriptedServer(plan, port=port, record=record) as server:
+        async with opening() as server:
             stop = asyncio.Event()
-            started.set_result((ServedScript(server, asyncio.get_running_loop()), stop))
+            started.set_result((server, asyncio.get_running_loop(), stop))
             await stop.wait()
 
     def run() -> None:
@@ -94,10 +105,10 @@ def serve(
     thread = threading.Thread(target=run, name="scripted-server", daemon=True)
     thread.start()
     try:
-        served, stop = started.result()
+        server, loop, stop = started.result()
         try:
-            yield served
+            yield server, loop
         finally:
-            served._loop.call_soon_threadsafe(stop.set)
+            loop.call_soon_threadsafe(stop.set)
     finally:
         thread.join()

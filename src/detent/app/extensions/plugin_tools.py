@@ -41,12 +41,16 @@ class Declared(Struct, frozen=True):
 class PluginTool:
     timeout: float | None = TIMEOUT
 
-    def __init__(self, plugin: str, folder: str, declared: Declared) -> None:
+    def __init__(
+        self, plugin: str, folder: str, declared: Declared, siblings: Sequence[str] = ()
+    ) -> None:
         schema = msgspec.Raw(encode(declared.inputSchema))
         self.spec = ToolSpec(declared.name, declared.description, schema)
         self._plugin = plugin
         self._folder = folder
         self._declared = declared
+        self._siblings = siblings or (declared.name,)
+        """All tools of the plugin."""
         self._checker: Checker | None = None
 
     def parse(self, arguments: str) -> dict[str, Any]:
@@ -90,20 +94,24 @@ class PluginTool:
             "CLAWD_TOOL_NAME": self.spec.name,
             "CLAUDE_PLUGIN_ROOT": self._folder,
         }
-        finished = await desk.host.run(
-            self._argv(),
-            cwd=desk.cwd,
-            timeout=TIMEOUT,
-            output=keep,
-            stdin=encode(args),
-            env=environment,
-        )
-        text = output.decode(errors="replace").rstrip("\n")
-        if finished.timed_out:
-            return Cut(f"timed out after {TIMEOUT:g} s", text)
-        if finished.exit_code:
-            return Failed(f"{text}\nExit code {finished.exit_code}".strip())
-        return done(text)
+        from detent.app.extensions.plugin_state import lent
+
+        async with lent(self._plugin, self._siblings, desk.shop, desk.host.scratch) as state:
+            finished = await desk.host.run(
+                self._argv(),
+                cwd=desk.cwd,
+                timeout=TIMEOUT,
+                output=keep,
+                stdin=encode(args),
+                env={**environment, "DETENT_PLUGIN_STATE": state.path},
+            )
+            text = output.decode(errors="replace").rstrip("\n")
+            if finished.timed_out:
+                return Cut(f"timed out after {TIMEOUT:g} s", text)
+            if finished.exit_code:
+                return Failed(f"{text}\nExit code {finished.exit_code}".strip())
+            kept = await state.changed()
+        return done("\n".join(filter(None, (text, state.note))), kept)
 
     def _argv(self) -> list[str]:
         command = self._declared.command
@@ -135,8 +143,8 @@ def _of(folder: str) -> list[PluginTool]:
         tools = msgspec.convert(manifest.get("tools", []), list[Declared])
     except msgspec.ValidationError as error:
         raise BadInput(f"{path}: tools: {error}") from None
-    name = _name(manifest, folder)
-    return [PluginTool(name, folder, declared) for declared in tools]
+    name, names = _name(manifest, folder), tuple(declared.name for declared in tools)
+    return [PluginTool(name, folder, declared, names) for declared in tools]
 
 
 def _manifest(folder: str) -> tuple[str, dict[str, Any]]:

@@ -131,10 +131,13 @@ FLAGS = (
     Flag("--setting-sources", "value", "Which of user,project,local to read.", metavar="LIST"),
     Flag("--plugin-dir", "list", "A plugin whose tools are offered.", metavar="DIR"),
     Flag("--continue", "switch", "Go on with the newest session of this folder.", ("-c",)),
-    Flag("--resume", "optional", "Go on with a session.", ("-r",), metavar="ID"),
+    Flag("--resume", "optional", "Go on with a session.", ("-r",), metavar="ID|NAME|TEXT"),
     Flag("--fork-session", "switch", "With --continue or --resume: on a copy."),
     Flag("--session-id", "value", "Id of the new session (a UUID).", metavar="UUID"),
+    Flag("--keep-background", "switch", "Background jobs outlive the run."),
+    Flag("--name", "value", "What to call the session.", ("-n",), metavar="NAME"),
     Flag("--no-session", "switch", "Save nothing.", ("--no-session-persistence",)),
+    Flag("--allow-unsaved", "switch", "Act also when the session cannot be saved."),
     Flag("--sessions", "list", "Only these past sessions.", metavar="ID", only=True),
     Flag("--home", "value", "With test: stands for /home/dev.", metavar="DIR", only=True),
     Flag("--json", "switch", "For programs: an object per line.", only=True),
@@ -147,6 +150,7 @@ FLAGS = (
     Flag("--yes", "switch", "Agree to what is shown.", only=True),
     Flag("--list", "switch", "The folders that are trusted.", only=True),
     Flag("--remove", "switch", "Take it back.", only=True),
+    Flag("--record", "value", "Keep the bytes of every model request there.", metavar="DIR"),
     Flag("--debug", "switch", "Trace the stages of the turn on stderr."),
     Flag("--version", "switch", "Print the version.", ("-v",)),
     Flag("--help", "switch", "Print this help.", ("-h",)),
@@ -162,18 +166,50 @@ FLAGS = (
     Flag("--strict-mcp-config", "switch"),
     Flag("--betas", "value"),
     Flag("--thinking-display", "value"),
-    Flag("--name", "value", aliases=("-n",)),
+    Flag("--resume-session-at", "value"),
+    Flag("--resume-drops-turn", "value"),
 )
 NOT_YET = {
     "--mcp-config": "MCP servers",
     "--agents": "subagents",
     "--agent": "subagents",
-    "--record": "recording",
     "--offline": "the offline guard",
-    "--resume-session-at": "truncating resume",
-    "--resume-drops-turn": "truncating resume",
 }
 """Flags of the contract whose capability is not in this version: refused, never ignored."""
+
+_SESSION = Flag("--session", "value", "Not the newest of this folder.", metavar="ID")
+_DRY_RUN = Flag("--dry-run", "switch", "Show what would happen, and do nothing.")
+OWN = {
+    "undo": (
+        Flag("--list", "switch", "The steps, and what each has changed."),
+        Flag("--turn", "switch", "Everything since the last prompt."),
+        Flag("--interrupted", "switch", "Also what a call that was cut off may have done."),
+        Flag("--merge", "switch", "Keep both changes where they are in different lines."),
+        _DRY_RUN,
+        _SESSION,
+    ),
+    "redo": (_DRY_RUN, _SESSION),
+    "replay": (
+        Flag("--verify", "switch", "Exit code 1 if something differs, 5 if not all is checked."),
+        Flag("--speed", "value", "Play it here, N times as fast; max is at once.", metavar="N"),
+    ),
+    "sessions": (
+        Flag("--all", "switch", "Of all folders, not only of this one."),
+        Flag("--limit", "value", "So many at most.", metavar="N"),
+        Flag("--older-than", "value", "Not used for so long: 12h, 30d, 8w.", metavar="AGE"),
+        Flag("--remove", "switch", "With name: take it away."),
+        Flag("--format", "value", "Of an export: md, json, html or snapshot.", metavar="FORM"),
+        Flag("--output", "value", "Export into this file.", metavar="FILE"),
+        _DRY_RUN,
+    ),
+    "fork": (
+        Flag("--at", "value", "The last step that it has, or seq:N, an entry.", metavar="STEP"),
+        Flag("--prompt", "value", "Go on with this at once.", metavar="TEXT"),
+        Flag("--into", "value", "Where the files go: a new folder.", metavar="DIR"),
+        Flag("--in-place", "switch", "Put the files back in the folder of the session."),
+    ),
+}
+"""Flags of one subcommand that are none elsewhere, or mean something else there."""
 
 _BY_NAME = {name: flag for flag in FLAGS for name in (flag.name, *flag.aliases)}
 _BY_NAME["--max-cost"] = _BY_NAME["--max-budget-usd"]  # what people try first
@@ -193,7 +229,8 @@ def parse(argv: list[str]) -> Arguments:
         if not _is_flag(token):
             words.append(token)
             continue
-        flag, given = _recognise(token)
+        is_subcommand = words and "--print" not in switches
+        flag, given = _recognise(token, words[0] if is_subcommand else "")
         match flag.kind:
             case "switch":
                 _turn(flag, switches, values, is_on=_is_on(flag, given))
@@ -231,9 +268,10 @@ def _text(argument: str) -> str:
     return argument
 
 
-def _recognise(token: str) -> tuple[Flag, str | None]:
+def _recognise(token: str, subcommand: str) -> tuple[Flag, str | None]:
     name, equals, value = token.partition("=")
-    flag = _BY_NAME.get(name)
+    own = (flag for flag in OWN.get(subcommand, ()) if flag.name == name)
+    flag = next(own, None) or _BY_NAME.get(name)
     if flag is not None:
         return flag, value if equals else None
     if name in NOT_YET:

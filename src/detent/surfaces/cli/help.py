@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from detent.surfaces.cli.flags import FLAGS, Flag
+from detent.surfaces.cli.flags import FLAGS, OWN, Flag
 
 USAGE = """\
 detent: a coding agent for the terminal. Every step holds.
@@ -10,11 +10,13 @@ detent: a coding agent for the terminal. Every step holds.
   detent -p "make the failing test pass"     one turn, print the answer, exit
   git diff | detent -p "review this"         stdin is context, the prompt the instruction
   detent -p -c "and now the docs"            go on with the newest session of this folder
-  detent sessions                            the sessions of this folder
+  detent sessions                            the sessions of this folder; search in all of them
   detent models                              the models that can be used here
   detent trust                               what this folder's files would do; trust them
   detent memory                              the memory files that count here, and why
   detent context                             what the next request holds, and what it takes
+  detent undo                                put back what the last step did to files
+  detent fork                                go on from another step, in a copy of the folder
   detent uncompact                           bring back what was left out to save room
   detent permissions explain 'Bash(git push)'  what the gate would say, and why
   detent demo                                see it work in a scratch repository
@@ -44,7 +46,20 @@ turn limit · 5 incomplete · 6 no answer fitted the schema · 7 model unavailab
 
 SUBCOMMANDS = {
     "sessions": """\
-detent sessions [all] [json]   the sessions of this folder, or all; for programs
+detent sessions [list] [--all]    the sessions of this folder, or all, the newest first
+detent sessions show SESSION      its turns, what it changed, what it cost
+detent sessions search WORDS      where something was said or done, in all of them; "two words" in
+                                  quotes as they are, every other word may go on; exit code 1: none
+detent sessions name SESSION NAME  call it so; --remove takes the name away
+detent sessions delete SESSION…   with its outputs; asks, or takes --yes. --older-than AGE [--all]:
+                                  those of this folder, or all, that nobody used for so long
+detent sessions export [SESSION]  as Markdown, HTML, JSON, or a snapshot of its state; to stdout, or
+                                  --output FILE, whose name tells the form. It holds everything.
+detent sessions import PATH…      transcripts of Claude Code (~/.claude/projects), or JSON exports;
+                                  files or folders. Exit code 1: one could not be read
+detent sessions reindex           make the index anew
+
+SESSION is an id or the beginning of one, a name, or words that only that session holds.
 """,
     "models": """\
 detent models                the models that can be used here
@@ -72,6 +87,23 @@ detent context [SESSION]     what the next request of a session holds: where eac
                              this folder. Asks nobody, writes nothing. Flags that the run had
                              (--tools, --append-system-prompt …) count here, too.
 """,
+    "undo": """\
+detent undo [STEP]           put files back to what they were before the last step that changed any,
+                             or before STEP; of the newest session of this folder. What you changed
+                             yourself since stays as it is, and is shown: exit code 1.
+""",
+    "redo": """\
+detent redo                  take back the last undo or rewind
+""",
+    "replay": """\
+detent replay [SESSION]      run the loop once more from the log of a session, without model, tools
+                             and network, and say whether the same comes out; SESSION is an id, a
+                             name or a log file, or else the newest of this folder
+""",
+    "fork": """\
+detent fork [SESSION] [--at STEP]   a new session from a step of another, with the files of that
+                             step: in a copy of the folder, or with --in-place in the folder itself
+""",
     "uncompact": """\
 detent uncompact [SESSION]   bring back what was shortened or summed up in a session to save
                              room; without SESSION, the newest of this folder. Exit code 0
@@ -86,7 +118,10 @@ detent permissions takes:
 """,
 }
 TAKEN = {
-    "sessions": ("--cwd",),
+    "sessions": (
+        "--cwd", "--all", "--limit", "--json", "--yes", "--older-than", "--remove", "--format",
+        "--output", "--dry-run",
+    ),
     "demo": ("--model", "--scripted"),
     "trust": ("--cwd", "--yes", "--list", "--remove"),
     "doctor": ("--cwd", "--settings", "--sandbox", "--trust", "--json"),
@@ -94,6 +129,16 @@ TAKEN = {
     "context": (
         "--at", "--all", "--summary", "--prompt", "--json", "--cwd", "--model", "--settings",
         "--setting-sources", "--trust",
+    ),
+    "undo": (
+        "--list", "--turn", "--interrupted", "--merge", "--dry-run", "--session", "--yes",
+        "--json", "--cwd",
+    ),
+    "redo": ("--dry-run", "--session", "--json", "--cwd"),
+    "replay": ("--verify", "--speed", "--json", "--cwd"),
+    "fork": (
+        "--at", "--prompt", "--into", "--in-place", "--model", "--yes", "--json", "--cwd",
+        "--output-format",
     ),
     "uncompact": ("--last", "--json", "--cwd", "--settings", "--setting-sources", "--trust"),
     "permissions": (
@@ -107,7 +152,7 @@ TAKEN = {
 def help_text(subject: str = "") -> str:
     """Of a subcommand, where it is one."""
     if subject in SUBCOMMANDS:
-        known = {flag.name: flag for flag in FLAGS}
+        known = {flag.name: flag for flag in (*FLAGS, *OWN.get(subject, ()))}
         flags = _lines(known[name] for name in TAKEN.get(subject, ()))
         return SUBCOMMANDS[subject] + (f"\nFlags:\n{flags}" if flags else "")
     return USAGE + "".join(_grouped()) + EXIT_CODES

@@ -1,0 +1,1 @@
+"""A session for readers outside: Markdown, HTML, JSON, and a snapshot of its state."""

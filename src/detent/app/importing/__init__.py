@@ -1,0 +1,1 @@
+"""Sessions from elsewhere: our own exports, and transcripts of Claude Code."""
