@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded fuzz check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small specs coverage lock clean
+.PHONY: demo tour test test-embedded fuzz kill-matrix check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small bench-sessions specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -25,6 +25,15 @@ MINUTES ?= 5
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/codecs.py --minutes $(MINUTES) --seed $$(date +%s)
 	$(BIN)/python tests/fuzz/shell.py --minutes $(MINUTES) --seed $$(date +%s)
+
+# Sessions killed at every write, sync, rename and spawn, at any moment, with the power and on a bad
+# disk; then the command itself: make kill-matrix POINTS=100000 KILL_MINUTES=60 SEED=7
+POINTS ?= 10000
+KILL_MINUTES ?= 0
+SEED ?= $(shell date +%s)
+kill-matrix: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m kill --count $(POINTS) --minutes $(KILL_MINUTES) --seed $(SEED) --jobs 2
+	PYTHONPATH=tests $(BIN)/python -m kill --kinds command --count 300 --minutes $(KILL_MINUTES) --seed $(SEED) --jobs 2
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -57,6 +66,10 @@ bench-decisions: $(READY)
 bench-context: $(READY)
 	$(BIN)/python bench/context.py
 	$(BIN)/python bench/run.py --only growth --who floor-asyncio,detent,detent-chat --check
+
+# What a session's log costs, and what it takes to go on with a long one.
+bench-sessions: $(READY)
+	$(BIN)/python bench/sessions.py
 
 # The embedded model at work: the demo task ten times, and ten one-line repairs.
 bench-small: $(LOCAL)

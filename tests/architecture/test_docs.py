@@ -9,7 +9,7 @@ import pytest
 
 from detent.app.settings import budget, compaction
 from detent.app.settings.known import OURS
-from detent.surfaces.cli.flags import FLAGS, NOT_YET
+from detent.surfaces.cli.flags import FLAGS, NOT_YET, OWN
 from detent.surfaces.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_flags_that_are_named_exist(page: Path) -> None:
-    known = {name for flag in FLAGS for name in (flag.name, *flag.aliases)} | NOT_YET.keys()
+    flags = [*FLAGS, *(flag for own in OWN.values() for flag in own)]
+    known = {name for flag in flags for name in (flag.name, *flag.aliases)} | NOT_YET.keys()
     named = re.findall(r"(?:^    |`)detent [^`\n]*", page.read_text(), re.MULTILINE)
     for line in named:
         for flag in re.findall(r"(?<=\s)--[a-zA-Z][\w-]+", line.partition(" #")[0]):

@@ -23,9 +23,9 @@ subprocess, uuid, decimal, datetime)."""
 
 USED = """
 detent
-detent.app approvers clock desk gating grounds inbox journal models options places prompting \
-recorder reminders settings settings.record settings.sources shaping surroundings toolbox wire \
-wishes workshop
+detent.app approvers clock desk durability engine equipping gating grounds inbox journal models \
+options places prompting recorder reminders settings settings.record settings.sources shaping \
+surroundings toolbox wire wishes workshop
 detent.context account bounds conversation media pressure project prompt prompt.access \
 prompt.facts shaping tokens
 detent.gate gate hooks paths terms

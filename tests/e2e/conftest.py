@@ -269,11 +269,13 @@ class Runner:
         cwd: Path | None = None,
         shell: str = "",
     ) -> Ran:
-        """`shell` is run first, in the shell that then becomes the command."""
+        """`shell` is run first, in the shell that then becomes the command. It may limit the size
+        of files, and half a file of compiled code would harm whoever comes later."""
         started_by = ["bash", "-c", f'{shell} && exec "$@"', "bash"] if shell else []
+        limited = {"PYTHONDONTWRITEBYTECODE": "1"} if shell else {}
         done = subprocess.run(
             [*started_by, str(DETENT), *args],
-            env=self.env(env),
+            env=self.env(env) | limited,
             cwd=cwd or self.work,
             input=stdin.encode() if isinstance(stdin, str) else stdin,
             capture_output=True,

@@ -389,8 +389,9 @@ def assert_cautious(runner: Runner, ran: Ran) -> None:
     assert by_mode["is_error"] is True
     assert "cannot be saved" in by_mode["content"]
     assert not (runner.work / "by-mode.txt").exists()
-    assert by_rule["is_error"] is False
-    assert (runner.work / "by-rule.txt").read_text() == "x"
+    assert by_rule["is_error"] is True, "a rule says nothing of calls without a record"
+    assert "cannot be saved" in by_rule["content"]
+    assert not (runner.work / "by-rule.txt").exists()
     assert ran.code == 3
     assert ran.result["result"] == "done"
     (notice,) = ran.of("system", "informational")

@@ -12,7 +12,9 @@ from detent.testing import call, reply
 
 from .conftest import Frame, Runner
 
-ALL = ["budget", "compact", "context", "cost", "help", "memory", "usage"]
+ALL = [
+    "budget", "compact", "context", "cost", "help", "memory", "redo", "rewind", "undo", "usage",
+]  # fmt: skip
 LONG = "A long answer about boats, quays and the tide. " * 120
 FACTS = json.dumps({"goal": "keep the quay dry", "last_request": "and now?"})
 NO_KEY: dict[str, str | None] = {
@@ -299,7 +301,9 @@ def test_a_host_is_told_which_there_are(runner: Runner) -> None:
     runner.serve("never")
     live = runner.converse()
     commands = live.control("initialize")["response"]["commands"]
-    assert {"name": "memory", "argumentHint": ""}.items() <= commands[-2].items()
+    named = {command["name"]: command for command in commands}
+    assert list(named) == ALL and named["memory"]["argumentHint"] == ""
+    assert named["undo"]["argumentHint"] == "[STEP]"
     live.end_input()
     live.finish()
 

@@ -256,3 +256,18 @@ def test_every_block_has_an_origin_that_still_counts(entries: list[Entry]) -> No
     assert [len(own) for own in found] == [len(message.content) for message in messages]
     seqs = {entry.seq for entry in still}
     assert all(seq in seqs for own in found for seq in own)
+
+
+@given(logs, seqs, logs)
+@settings(max_examples=200)
+def test_a_rewind_that_is_taken_back_is_as_if_it_had_never_been(
+    log: list[Entry], to: int, later: list[Entry]
+) -> None:
+    """Whatever comes behind it, further rewinds too."""
+    back, restored = Rewound(seq=101, to=to), Restored(seq=102, entries=(101,))
+    behind = [replace(entry, seq=entry.seq + 200) for entry in later]
+    assert project([*log, back, restored, *behind]) == project([*log, *behind])
+    kept = Conversation([*log, back])
+    for entry in (restored, *behind):
+        kept.add(entry)
+    assert kept.messages() == project([*log, *behind])

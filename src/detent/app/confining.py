@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from detent.app.sandboxing import SessionSandbox
     from detent.host.child import Hold
+    from detent.host.notes import Note
 
 
 class Confinement:
@@ -40,12 +41,13 @@ class Confinement:
         cwd: str,
         env: Mapping[str, str] | None,
         descriptors: tuple[int, int, int],
+        note: "Note | None" = None,
     ) -> "tuple[Hold, str]":
         if self.sandbox is not None:
-            return await self.sandbox.spawn(argv, cwd, env, descriptors)
+            return await self.sandbox.spawn(argv, cwd, env, descriptors, note)
         from detent.host.processes import spawn_openly
 
-        return await spawn_openly(argv, cwd, env, descriptors)
+        return await spawn_openly(argv, cwd, env, descriptors, note)
 
     async def aclose(self) -> None:
         if "sandbox" in self.__dict__ and self.sandbox is not None:

@@ -22,6 +22,9 @@ from detent.types.errors import BadInput
 from detent.types.events import Entry, Notice, Switched
 from detent.types.verdicts import Allow
 
+HOLDING = ("plan", "dontAsk")
+"""Modes in which less runs than in any other."""
+
 
 def gate_of(
     grounds: Grounds,
@@ -38,16 +41,25 @@ def gate_of(
         rules=rules,
         hooks=options.hooks,
         hooks_first=settings.gate_order == "hooks_first",
-        saved=lambda: not journal.log.trouble,
+        saved=lambda: options.allow_unsaved or not recorder.unsaved,
         report=lambda text: recorder.hint(Notice(text, "warning")),
         canonical=canonical_name,
         store=_rule_store(grounds, recorder),
     )
     gate.takes_allow_rules = not settings.managed_rules_only
     gate.classifier = options.classifier or _classifier(grounds, journal, recorder, account)
-    if not options.permission_mode and _was_planning(journal.log.entries):
-        gate.mode = "plan"  # the way out leads to the mode that is set
+    if not options.permission_mode and journal.log.entries:
+        _go_on(gate, journal.log.entries)
     return gate
+
+
+def _go_on(gate: Gatekeeper, entries: Sequence[Entry]) -> None:
+    """A mode that holds back lasts until somebody leaves it."""
+    from detent.app.kept_choices import kept_mode
+
+    kept = kept_mode(entries)
+    if kept in HOLDING and gate.mode != "plan":
+        gate.mode = parse_mode(kept)  # the way out of a plan leads to the mode that is set
 
 
 def rules_of(options: Options, settings: Settings, cwd: str) -> RuleSet:
@@ -112,12 +124,6 @@ def permitted_mode(text: str, settings: Settings) -> Mode:
     if mode == "bypassPermissions" and settings.no_bypass:
         raise BadInput("bypassPermissions is not to be had: disableBypassPermissionsMode is set")
     return mode
-
-
-def _was_planning(entries: Sequence[Entry]) -> bool:
-    """Whether an earlier part of the session ended in plan mode: no plan was approved since."""
-    modes = (e.mode for e in reversed(entries) if isinstance(e, Switched) and e.mode)
-    return next(modes, "") == "plan"
 
 
 def _classifier(

@@ -7,6 +7,7 @@ another owner git refuses to read by itself.
 
 import asyncio
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from signal import SIGKILL
@@ -108,12 +109,20 @@ class Running:
 
     def __init__(self, command: tuple[str, ...], environ: Mapping[str, str]) -> None:
         self._said = bytearray()
+        self._line = -1
+        ending, line = os.pipe()
         try:
             self._process: Popen[bytes] | None = Popen(
-                command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, env=environ, process_group=0
+                command, stdin=ending, stdout=PIPE, stderr=DEVNULL, env=environ, process_group=0
             )
+            self._line = line
+            with suppress(OSError):  # it has ended already
+                _end_with(ending, self._process.pid)
         except OSError:
             self._process = None
+            os.close(line)
+        finally:
+            os.close(ending)
 
     async def answer(self, until: float) -> Asked:
         if self._process is None or self._process.stdout is None:
@@ -143,6 +152,7 @@ class Running:
         if process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):  # macOS: all of it ends just now
                 os.killpg(process.pid, SIGKILL)  # `git` may be a script that runs the real one
+        os.close(self._line)
         if process.stdout is not None:
             process.stdout.close()
         with suppress(TimeoutExpired):  # what not even the kernel can end is left to it
@@ -156,6 +166,18 @@ class Running:
         self._said += piece
         if (not piece or len(self._said) > MOST_BYTES) and not ended.done():
             ended.set_result(None)
+
+
+def _end_with(ending: int, group: int) -> None:
+    """Git begins before there is a nursery, and must not outlive us: when the other end of its
+    input is closed, as it is when we are killed, the kernel sends the group a signal that ends it.
+    """
+    if sys.platform != "linux":
+        return
+    import fcntl
+
+    fcntl.fcntl(ending, fcntl.F_SETOWN, -group)
+    fcntl.fcntl(ending, fcntl.F_SETFL, fcntl.fcntl(ending, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _configured(environ: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:

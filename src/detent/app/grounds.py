@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +17,9 @@ from detent.ports import Clock, Model
 from detent.types.errors import BadInput
 from detent.types.usage import Usage
 
+if TYPE_CHECKING:
+    from detent.http.tape import Tape
+
 
 class Grounds(Struct, frozen=True):
     options: Options
@@ -29,6 +33,8 @@ class Grounds(Struct, frozen=True):
     clock: Clock
     where: Where
     """Where its settings are."""
+    tape: "Tape | None" = None
+    """Keeps what models are sent and what they answer, byte by byte."""
 
     @property
     def is_trusted(self) -> bool:
@@ -41,7 +47,7 @@ class Grounds(Struct, frozen=True):
 
     def model(self, options: Options) -> Model:
         """Raises BadInput where a budget could not be kept with it."""
-        model = open_model(options, self.settings, self.environ, self.clock)
+        model = open_model(options, self.settings, self.environ, self.clock, self.tape)
         if options.max_budget_usd and prices(self.settings)(model.name, Usage(input=1)) is None:
             raise BadInput(unpriced(model.name))
         return model
@@ -61,7 +67,17 @@ def grounds_of(options: Options) -> Grounds:
     if notes:
         settings = replace(settings, notices=(*notes, *settings.notices))
     clock = options.clock or SystemClock()
-    return Grounds(options, environ, settings, cwd, user_home(environ), where.home, clock, where)
+    own, tape = user_home(environ), _tape(options.record) if options.record else None
+    return Grounds(options, environ, settings, cwd, own, where.home, clock, where, tape)
+
+
+def _tape(folder: str) -> "Tape":
+    from detent.http.tape import Tape
+
+    try:
+        return Tape(folder)
+    except OSError as error:
+        raise BadInput(f"nothing can be recorded in {folder}: {error.strerror}") from None
 
 
 def working_folder(wanted: str) -> str:

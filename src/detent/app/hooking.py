@@ -15,7 +15,7 @@ from detent.ports import Proposal
 from detent.types.events import Notice
 
 if TYPE_CHECKING:
-    from detent.app.wire import Engine
+    from detent.app.engine import Engine
 
 PARTING = KINDS["SessionEnd"].seconds
 """Seconds that all hooks together have when a session ends."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from detent.app.wire import Engine
+from detent.app.engine import Engine
 from detent.context.books import Books
 from detent.context.cache_watch import changed_head, head_of, last_miss
 from detent.context.conversation import Conversation

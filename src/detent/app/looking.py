@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from detent.app.engine import Engine
 from detent.app.grounds import grounds_of
+from detent.app.journal import opened_of
 from detent.app.ledger import ledger_of
 from detent.app.options import Options
 from detent.app.scales import scales_of
-from detent.app.wire import Engine, assemble
-from detent.session.log import read_log
+from detent.app.wire import assemble
+from detent.session.reading import read_log
 from detent.session.store import Store
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Opened, Replied
@@ -41,23 +43,23 @@ async def look_at_prompt(options: Options, session: str = "") -> str:
 def entries_of(options: Options, session: str = "") -> tuple[Opened, tuple[Entry, ...]]:
     """What its log holds. Raises BadInput."""
     grounds = grounds_of(options)
-    store = Store(grounds.home)
-    path = store.find(session, grounds.cwd) if session else store.newest(grounds.cwd)
+    path = Store(grounds.home).newest(grounds.cwd)
+    if session:
+        from detent.app.sessions.finding import find
+
+        path = find(grounds.home, grounds.cwd, session)
     if path is None:
-        raise BadInput(f"no session {session!r} was found" if session else "no sessions here yet")
+        raise BadInput("no sessions here yet")
     try:
-        entries = read_log(path).entries
+        reading = read_log(path)
     except OSError as error:
         raise BadInput(f"the session cannot be read: {error.strerror} ({path})") from None
-    opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
-    if opened is None:
-        raise BadInput(f"no session can be read from {path}")
-    return opened, entries
+    return opened_of(reading, path), reading.entries
 
 
 def _assembled(options: Options, session: str, step: int = 0) -> Engine:
     opened, entries = entries_of(options, session)
-    there = _where_it_was(options, opened)
+    there = where_it_was(options, opened)
     grounds = grounds_of(there)
     scales = scales_of(there, grounds.settings, grounds.environ, _answer(entries, step))
     return assemble(
@@ -70,7 +72,7 @@ def _answer(entries: Sequence[Entry], step: int) -> Replied | None:
     return replies[step - 1 if 0 < step <= len(replies) else -1] if replies else None
 
 
-def _where_it_was(options: Options, opened: Opened) -> Options:
+def where_it_was(options: Options, opened: Opened) -> Options:
     """Its own folder decides on the prompt, if it is still there."""
     if options.cwd:
         return options

@@ -1,6 +1,7 @@
 """From options and environment to a model that can be asked."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -17,11 +18,18 @@ from detent.ports import Clock, Model
 from detent.types.errors import BadInput, NoModel
 from detent.types.usage import Usage
 
+if TYPE_CHECKING:
+    from detent.http.tape import Tape
+
 LOCAL_WINDOW = 4_096
 
 
 def open_model(
-    options: Options, settings: Settings, environ: Mapping[str, str], clock: Clock
+    options: Options,
+    settings: Settings,
+    environ: Mapping[str, str],
+    clock: Clock,
+    tape: "Tape | None" = None,
 ) -> Model:
     if not isinstance(options.model, str):
         if not hasattr(options.model, "stream"):
@@ -54,6 +62,8 @@ def open_model(
         )
         for choice, place in choices
     ]
+    for route in routes:
+        route.record(tape)
     model = HttpModel(routes, clock=clock, retry=retries(settings, environ))
     if not small:
         return model
@@ -136,6 +146,19 @@ def _reached(
         if with_keys is environ:
             raise BadInput(f"the fallback model {name} cannot serve: {error}") from None
     return choose(name, with_keys, known), with_keys
+
+
+def why_not(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
+    """Why a model, named with its provider, cannot be had here; empty when it can, as far as one
+    knows without asking."""
+    known, (provider, slash, _) = known_models(settings), name.partition("/")
+    if slash and provider not in known.providers:
+        return f"there is no provider {provider}"
+    try:
+        _reached(name, environ, known, is_first=True)
+    except (NoModel, BadInput) as error:
+        return str(error).partition("\n")[0]
+    return ""
 
 
 def known_models(settings: Settings) -> Catalog:

@@ -86,10 +86,24 @@ class Options(Struct, frozen=True, kw_only=True):
 
     session_id: str = ""
     resume: str = ""
-    """Id of a session, or the beginning of one."""
+    """A session: its id or the beginning of it, its name, or words that only it holds."""
+    name: str = ""
+    """What people call the session, from now on."""
     continue_newest: bool = False
     fork: bool = False
+    resume_at: str = ""
+    """The UUID of a message: of what comes after it nothing counts."""
+    drops_turn: str | None = None
+    """The UUID of the one prompt that may be lost by that."""
     persist: bool = True
+    keep_background: bool | None = None
+    """Background jobs outlive the session, and are found again when it goes on. None leaves it to
+    the settings."""
+    durability: Literal["", "process", "power"] = ""
+    """What the log survives before anything depends on it: the end of the process, or a power cut.
+    Empty leaves it to the settings, and else it is `process`."""
+    allow_unsaved: bool = False
+    """Calls with effects run also when the log cannot be written, and no record of them is kept."""
 
     settings: Mapping[str, Any] | str | None = None
     """Values, or the name of a file that holds them."""
@@ -102,3 +116,5 @@ class Options(Struct, frozen=True, kw_only=True):
     clock: Clock | None = None
     observers: Sequence[Observer] = ()
     trace: Trace = no_trace
+    record: str = ""
+    """A folder for the bytes that go to models and come from them."""

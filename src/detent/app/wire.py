@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from detent.app.approvers import DenyingApprover, is_person
-from detent.app.desk import DeskMaker
+from detent.app.desk import DeskMaker, KeptFiles
+from detent.app.engine import Engine
 from detent.app.gating import (
     free_reading,
     gate_of,
     missing_folders,
     mode_switch,
-    permitted_mode,
-    quiet_facts,
     rules_of,
     workspace_of,
 )
 from detent.app.grounds import Grounds, grounds_of
 from detent.app.inbox import Queue
-from detent.app.journal import Journal, open_journal, opening
-from detent.app.models import facts_of, prices
+from detent.app.journal import Journal, open_journal
+from detent.app.models import prices
 from detent.app.options import Options
 from detent.app.prompting import git_of, lookout_of, prompt_of, surroundings_of
-from detent.app.recorder import Recorder, to_nobody
+from detent.app.recorder import Recorder
 from detent.app.reminders import Composed, MemoryFiles
 from detent.app.shaping import shaping_of, starts_calls_early
 from detent.app.toolbox import held_back, toolbox_of, unavailable
@@ -32,135 +31,19 @@ from detent.context.account import Account
 from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
 from detent.context.tokens import family_of, of_system, of_tools
-from detent.gate.gate import Gatekeeper
 from detent.gate.paths import SECRET_GLOBS
 from detent.gate.terms import RuleSet, Workspace
-from detent.loop.kit import Kit
+from detent.loop.kit import Kit, Unkept
 from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits
-from detent.ports import Model, Toolbox
+from detent.ports import Checkpoints, Model, Toolbox
 from detent.types.budget import Budget
-from detent.types.events import Budgeted, Entry, Event, Notice, Switched, TurnEnded
+from detent.types.events import Entry, Notice
 
 if TYPE_CHECKING:
-    from detent.app.git_state import Git
+    from detent.app.checkpoints.keeper import FileKeeper
+    from detent.app.durability import Power
     from detent.app.sandboxing import SessionSandbox
     from detent.context.task_budget import TaskBudget
-
-
-class Engine:
-    """A wired session: the kit of its turns, and the parts a session steers them with."""
-
-    memory: MemoryFiles
-    git: "Git | None" = None
-    """Asked ahead; what nobody came to want is ended with the session."""
-
-    def __init__(
-        self,
-        grounds: Grounds,
-        kit: Kit,
-        journal: Journal,
-        recorder: Recorder,
-        inbox: Queue,
-        gate: Gatekeeper,
-        shop: Shop,
-    ) -> None:
-        self.kit = kit
-        self.journal = journal
-        self.recorder = recorder
-        self.inbox = inbox
-        self.gate = gate
-        self.shop = shop
-        self.notices: list[str] = [*journal.notices, *grounds.settings.notices]
-        self.hints: tuple[str, ...] = (*grounds.settings.hints, *quiet_facts(grounds))
-        self.facts = facts_of(grounds.settings)
-        """What is known of a model by its name."""
-        self.parting: list[Event] = []
-        """What was to be told when nobody read any more: hooks at the end of the session."""
-        self._grounds = grounds
-        self._options = grounds.options
-        self._is_sandbox_checked = False
-        self._kept = _kept_budget(journal.log.entries)
-        """What the log says that may be spent."""
-
-    def set_budget(self, budget: Budget) -> None:
-        """Counts at once. A turn that runs does not wait for it to be read."""
-        from detent.app.budgeting import checked, permitted
-
-        model = self.kit.model
-        budget = permitted(budget, self._options, self._grounds.settings)
-        budget = checked(budget, getattr(model, "names", (model.name,)), self.kit.price)
-        self.kit.account.budget = budget
-        if not self.journal.is_new and self.kit.account.budget != self._kept:
-            self._kept = self.kit.account.budget
-            self.recorder.record(Budgeted(budget=self._kept))
-
-    def set_mode(self, mode: str) -> None:
-        self.gate.mode = permitted_mode(mode, self._grounds.settings)
-
-    @property
-    def cwd(self) -> str:
-        return self.shop.cwd
-
-    async def switch_model(self, name: str) -> None:
-        """Another model from the next turn on; the log says so."""
-        await self._reopen(replace(self._options, model=name))
-        await self.recorder.emit(Switched(model=self.kit.model.name))
-
-    async def set_thinking(self, budget: int | None) -> None:
-        """Another budget for thinking from the next turn on."""
-        await self._reopen(replace(self._options, thinking_budget=budget))
-
-    async def _reopen(self, options: Options) -> None:
-        priced = replace(options, max_budget_usd=self.kit.account.budget.dollars)
-        model, old = self._grounds.model(priced), self.kit.model
-        self._options, self.kit = options, replace(self.kit, model=model)
-        if model is not old:  # a model of the caller's own making stays what it is
-            await old.aclose()
-
-    @property
-    def turns(self) -> int:
-        return sum(isinstance(entry, TurnEnded) for entry in self.journal.log.entries)
-
-    async def begin(self) -> None:
-        """The first entry is written with the first prompt, not before."""
-        await self._check_sandbox()
-        if self.journal.is_new:
-            self.journal.is_new = False
-            await self.recorder.emit(opening(self.journal.session, self.cwd))
-        if self.kit.account.budget != self._kept:
-            self._kept = self.kit.account.budget
-            await self.recorder.emit(Budgeted(budget=self._kept))
-
-    async def _check_sandbox(self) -> None:
-        """Before anything happens, where the user insists on one or goes by it; else it is tried
-        with the first command. Raises BadInput."""
-        wishes, flag = self._grounds.settings.sandbox, self._options.sandbox
-        insists = flag in ("bwrap", "landlock") or (wishes is not None and wishes.is_required)
-        goes_by = wishes is not None and wishes.auto_allow
-        if not (insists or goes_by) or self._is_sandbox_checked:
-            return
-        from detent.app.sandboxing import checked, wishes_of
-
-        self._is_sandbox_checked = True
-        backend = await checked(self.shop.confinement.sandbox, wishes_of(self._grounds))
-        self.gate.trusts_sandbox = goes_by and backend != "none"
-
-    async def aclose(self) -> None:
-        if self.git is not None:
-            self.git.end()
-        try:
-            self.recorder.attach(to_nobody, self.parting.append)
-            if self.gate.has_opened and self.gate.hears("session_ended"):
-                from detent.app.hooking import say_goodbye
-
-                await say_goodbye(self.gate, self.recorder)
-            await self.gate.aclose()
-            if self.gate.classifier is not None:
-                await self.gate.classifier.aclose()
-            await self.shop.aclose()
-        finally:
-            await self.kit.model.aclose()
-            self.journal.close()
 
 
 def assemble(options: Options) -> Engine:
@@ -171,12 +54,13 @@ def assemble(options: Options) -> Engine:
     toolbox, form = toolbox_of(grounds, rules)
     journal = open_journal(options, grounds.cwd, grounds.home, clock.now)
     entries = journal.log.entries
+    grounds = _going_on(grounds, entries)
     account, model = _account_and_model(grounds, journal)
     if options.toolbox is None:
         toolbox = held_back(toolbox, form, settings, model.window, entries)
     family = family_of(model.name)
     conversation = Conversation(entries, family)
-    recorder = Recorder(journal.log, conversation, options.observers)
+    recorder = Recorder(journal.log, conversation, options.observers, _power(grounds, journal))
     workspace = workspace_of(grounds, lambda: outputs_folders(journal))
     gate = gate_of(grounds, rules, workspace, journal, recorder, account)
     inbox = Queue()
@@ -205,6 +89,7 @@ def assemble(options: Options) -> Engine:
         system=prompt_of(grounds, rules, toolbox, gate.mode, around),
         emit=recorder.emit,
         hint=recorder.hint,
+        checkpoints=_checkpoints(grounds, workspace, journal, recorder),
         reminders=Composed(memory, *lookout_of(grounds, shop, conversation, around, git)),
         limits=_limits(grounds),
         shaping=shaping_of(options, settings, grounds.environ),
@@ -212,6 +97,7 @@ def assemble(options: Options) -> Engine:
         account=account,
         task=_task(options),
         trace=options.trace,
+        unsaved=lambda: "" if options.allow_unsaved else recorder.unsaved,
         form=form,
     )
     conversation.base = of_system(kit.system, family) + of_tools(toolbox.specs(), family)
@@ -220,6 +106,15 @@ def assemble(options: Options) -> Engine:
     engine.notices += (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
     engine.notices += _listen(engine, grounds)
     return engine
+
+
+def _going_on(grounds: Grounds, entries: Sequence[Entry]) -> Grounds:
+    """With the model that the session had, where this run names none."""
+    if not entries:
+        return grounds
+    from detent.app.kept_choices import with_kept_model
+
+    return with_kept_model(grounds, entries)
 
 
 def _account_and_model(grounds: Grounds, journal: Journal) -> tuple[Account, Model]:
@@ -236,6 +131,15 @@ def _account_and_model(grounds: Grounds, journal: Journal) -> tuple[Account, Mod
         raise
 
 
+def _power(grounds: Grounds, journal: Journal) -> "Power | None":
+    """Where the user wants a power cut to take nothing back."""
+    if (grounds.options.durability or grounds.settings.durability) != "power":
+        return None
+    from detent.app.durability import Power
+
+    return Power(journal.log)
+
+
 def _account(grounds: Grounds, entries: Sequence[Entry]) -> Account:
     """Most sessions begin with nothing spent and no limit."""
     options, settings, environ = grounds.options, grounds.settings, grounds.environ
@@ -246,11 +150,6 @@ def _account(grounds: Grounds, entries: Sequence[Entry]) -> Account:
     from detent.app.budgeting import account_of
 
     return account_of(options, settings, environ, entries, prices(settings))
-
-
-def _kept_budget(entries: Sequence[Entry]) -> Budget:
-    kept = (entry.budget for entry in reversed(entries) if isinstance(entry, Budgeted))
-    return next(kept, Budget())
 
 
 def _task(options: Options) -> "TaskBudget | None":
@@ -334,6 +233,28 @@ def _writable(grounds: Grounds, roots: tuple[str, ...]) -> tuple[str, ...]:
     from detent.app.settings.sandbox import writable_places
 
     return writable_places(wishes, roots, grounds.cwd, grounds.own)
+
+
+def _checkpoints(
+    grounds: Grounds, workspace: Workspace, journal: Journal, recorder: Recorder
+) -> Checkpoints:
+    """Nothing is kept of a session that is not kept, or of files of another machine."""
+    options, wishes = grounds.options, grounds.settings.undo
+    if not options.persist or options.host is not None or (wishes and not wishes.enabled):
+        return Unkept()
+
+    def make() -> "FileKeeper":
+        from detent.app.checkpoints.keeper import FileKeeper
+        from detent.app.checkpoints.terms import Terms
+        from detent.session.blobs import Blobs
+
+        terms = Terms() if wishes is None else wishes.terms
+        blobs = getattr(journal.log, "blobs", None) or Blobs(grounds.home)
+        return FileKeeper(
+            workspace.roots, grounds.home, terms, blobs, lambda text: recorder.hint(Notice(text))
+        )
+
+    return KeptFiles(make)
 
 
 def _sandbox(

@@ -34,6 +34,7 @@ from detent.types.verdicts import Allow, Ask, Deny, Verdict
 _HELD_IN: frozenset[Mode] = frozenset({"default", "acceptEdits", "auto"})
 """Modes in which a sandbox that works stands in for the question."""
 _MOST_TRIED = 6
+_UNSAVED = "The session cannot be saved; --allow-unsaved lets calls run without a record."
 
 
 def decide(policy: Policy, proposal: Proposal, *, explain: bool = False) -> Decision:
@@ -78,7 +79,7 @@ def _decided(policy: Policy, scene: Scene) -> Decision:
         and policy.mode != "bypassPermissions"
         and not is_harmless(scene.proposal.effects, policy.workspace)
     ):
-        return Decision(Ask("session not saved", "The session cannot be saved."))
+        return Decision(Ask("session not saved", _UNSAVED))
     return Decision(Allow("sandbox" if needs else f"mode {policy.mode}"))
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from detent.app.engine import Engine
 from detent.app.options import Options
 from detent.app.sandboxing import checked, sandbox_of, wishes_of
 from detent.app.settings.sandbox import SandboxWishes
-from detent.app.wire import Engine, assemble
+from detent.app.wire import assemble
 from detent.gate.rules import parse_rule
 from detent.host.sandbox import choosing
 from detent.host.sandbox.profile import PROTECTED, Profile, SandboxFailed
@@ -113,7 +114,7 @@ def test_deny_rules_that_are_paths_are_hidden_too(
     tmp_path: Path, rule: str, path: str | None
 ) -> None:
     made = engine(tmp_path)
-    grounds = made._grounds
+    grounds = made.grounds
     before = sandbox_of(grounds, ())
     after = sandbox_of(grounds, (), deny=[parse_rule(rule, lambda name: name)])
     assert before is not None and after is not None
@@ -128,7 +129,7 @@ def test_the_flag_counts_before_any_file(tmp_path: Path) -> None:
     assert engine(tmp_path, off, sandbox="auto").shop.confinement.sandbox is not None
     assert engine(tmp_path, {"enabled": True}, sandbox="off").shop.confinement.sandbox is None
     with pytest.raises(BadInput, match="docker"):
-        wishes_of(engine(tmp_path, sandbox="docker")._grounds)
+        wishes_of(engine(tmp_path, sandbox="docker").grounds)
 
 
 def test_proofs_are_remembered_in_the_cache(tmp_path: Path) -> None:

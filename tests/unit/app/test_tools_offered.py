@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from detent.app.engine import Engine
 from detent.app.options import Options
-from detent.app.wire import Engine, assemble
+from detent.app.wire import assemble
 from detent.testing.scripted_model import ScriptedModel
 
 

@@ -185,7 +185,13 @@ def test_a_call_is_known_however_it_was_met() -> None:
     one = Conversation(log(prompt("x"), replied(A), started("s"), ended("e")))
     assert [one.knows_call(name) for name in ("a", "s", "e", "z")] == [True, True, True, False]
     one.add(Rewound(seq=9, to=1))
-    assert not one.knows_call("a")
+    assert one.knows_call("a")  # the log still holds it, and an id is one call's for good
+
+
+def test_a_call_that_was_summed_up_is_known() -> None:
+    """Servers that count from zero would give its id to another."""
+    entries = log(prompt("x"), replied(A), ended("a"), Compacted(summary="s", keeps_from=9))
+    assert Conversation(entries).knows_call("a")
 
 
 # Size

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Sequence
 
+from detent.context.project import not_rewound
 from detent.types.effects import Reads, Writes
-from detent.types.events import CallEnded, CallStarted, Entry, Rewound
+from detent.types.events import CallEnded, CallStarted, Entry, Restored, Rewound
 
 
 class Touched:
@@ -28,8 +29,20 @@ class Touched:
                 self._add(entry.cwd, entry.seq, found)
             elif isinstance(entry, Rewound):
                 self._rewind(entry.to)
+            elif isinstance(entry, Restored):
+                self._restore(entries[: number + 1], entry, found)
         self._looked = len(entries)
         return [path for path in found if path in self.paths]
+
+    def _restore(self, entries: Sequence[Entry], restored: Restored, found: list[str]) -> None:
+        """A rewind that is taken back: what it took away was touched all the same."""
+        rewound = {e.seq for e in entries if isinstance(e, Rewound)}
+        if rewound.isdisjoint(restored.entries):
+            return
+        earlier = Touched()
+        earlier.look([e for e in not_rewound(entries) if not isinstance(e, Restored)])
+        for path, seq in earlier.paths.items():
+            self._add(path, seq, found)
 
     def _add(self, path: str, seq: int, found: list[str]) -> None:
         path = os.path.normpath(path)

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from detent.app.grounds import Grounds
-from detent.session.log import read_log
+from detent.session.reading import read_log
 from detent.session.store import Store
 from detent.types.codec import arguments_object
 from detent.types.content import AssistantBlock, Call
@@ -44,7 +44,7 @@ def past_calls(grounds: Grounds, wanted: Sequence[str] = ()) -> list[PastCall]:
 def _paths(grounds: Grounds, wanted: Sequence[str]) -> list[str]:
     store = Store(grounds.home)
     if not wanted:
-        return [card.path for card in reversed(store.cards(grounds.cwd))]
+        return list(reversed(store.files_of(grounds.cwd)))
     found = []
     for name in wanted:
         path = store.find(name, grounds.cwd)

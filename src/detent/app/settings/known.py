@@ -7,12 +7,13 @@ from detent.app.settings.record import Source
 OURS = frozenset({
     "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper",
     "autoCompactEnabled", "autoCompactWindow", "autoMode", "budget", "claudeMdExcludes",
-    "compaction", "disableAllHooks", "effortLevel", "fallbackModel", "features", "hooks",
-    "idleTimeout", "includeGitInstructions", "lsp", "maxStopContinuations", "maxThinkingTokens",
-    "maxToolConcurrency", "maxTurns", "memoryFiles", "model", "passEnv", "permissions", "profile",
-    "promptCacheTtl", "providers", "reactiveCompact", "replayThinking", "requestTimeout",
-    "retryDelays", "retryJitter", "retryLongestWait", "sandbox", "streamingToolExecution",
-    "toolGateOrder", "toolSearch", "toolTimeouts", "trustedFolders", "webFetch", "webSearch",
+    "compaction", "disableAllHooks", "durability", "effortLevel", "fallbackModel", "features",
+    "hooks", "idleTimeout", "includeGitInstructions", "keepBackground", "lsp",
+    "maxStopContinuations", "maxThinkingTokens", "maxToolConcurrency", "maxTurns", "memoryFiles",
+    "model", "passEnv", "permissions", "profile", "promptCacheTtl", "providers",
+    "reactiveCompact", "replayThinking", "requestTimeout", "retryDelays", "retryJitter",
+    "retryLongestWait", "sandbox", "streamingToolExecution", "toolGateOrder", "toolSearch",
+    "toolTimeouts", "trustedFolders", "undo", "webFetch", "webSearch",
 })  # fmt: skip
 THEIRS = frozenset({
     "$schema", "advisorModel", "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls",

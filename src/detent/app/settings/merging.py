@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from detent.app.settings.budget import BudgetWishes
     from detent.app.settings.compaction import CompactionWishes
     from detent.app.settings.sandbox import SandboxWishes
+    from detent.app.settings.undo import UndoWishes
     from detent.gate.hooks.entry import HookEntry
 
 REPLAYS: tuple[Literal["never", "tool_turns", "always"], ...] = ("never", "tool_turns", "always")
@@ -45,6 +46,7 @@ GATE_ORDERS: tuple[Literal["hooks_first", "permission_first"], ...] = (
     "permission_first",
 )
 TOOL_SEARCHES: tuple[Literal["auto", "always", "never"], ...] = ("auto", "always", "never")
+DURABILITIES: tuple[Literal["process", "power"], ...] = ("process", "power")
 PROFILES: tuple[Literal["small", "full"], ...] = ("small", "full")
 
 
@@ -83,6 +85,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
     hooks, of_hooks = _hooks(source)
     spending, of_spending = _spending(old, source)
     compaction, unknown = _compaction(old, source)
+    undo, of_undo = _undo(old, source)
     rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox, *of_hooks, *of_spending)
     notes = (*permissions.notices, *of_mode, *of_model, *rest)
     return replace(
@@ -100,24 +103,22 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         sandbox=sandbox,
         auto_model=auto_model,
         auto_guidance=auto_guidance,
-        idle_timeout=number(values, "idleTimeout", name, old.idle_timeout),
-        request_timeout=number(values, "requestTimeout", name, old.request_timeout),
-        retry_delays=delays(values, "retryDelays", name, old.retry_delays),
-        retry_longest_wait=number(values, "retryLongestWait", name, old.retry_longest_wait),
         max_turns=whole(values, "maxTurns", name, old.max_turns),
         spending=spending,
         stop_continuations=whole(values, "maxStopContinuations", name, old.stop_continuations),
         early_calls=switch(values, "streamingToolExecution", name, old.early_calls),
         compaction=compaction,
         reactive_compact=switch(values, "reactiveCompact", name, old.reactive_compact),
+        undo=undo,
         max_tool_concurrency=whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
         tool_timeouts={**old.tool_timeouts, **tool_seconds(values, "toolTimeouts", name)},
         gate_order=one_of(values, "toolGateOrder", GATE_ORDERS, name) or old.gate_order,
         tool_search=one_of(values, "toolSearch", TOOL_SEARCHES, name) or old.tool_search,
         lsp=lsp,
         **_thinking(old, source),
+        **_patience(old, source),
+        **_sessions(old, source),
         cache_ttl=one_of(values, "promptCacheTtl", CACHE_TTLS, name) or old.cache_ttl,
-        retry_jitter=number(values, "retryJitter", name, old.retry_jitter),
         profile=one_of(values, "profile", PROFILES, name) or old.profile,
         key_helper=helper,
         pass_env=passed_variables(old, source),
@@ -127,7 +128,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         may_reach=may_reach,
         **_reminders(old, source),
         notices=(*old.notices, *notes),
-        hints=(*old.hints, *permissions.hints, *unknown),
+        hints=(*old.hints, *permissions.hints, *unknown, *of_undo),
     )
 
 
@@ -136,6 +137,29 @@ def _model(source: Source) -> tuple[str, tuple[str, ...]]:
     if source.is_project and model.startswith("scripted:"):
         return "", (f"{source.path}: a scripted model is ignored; only you can choose one",)
     return model, ()
+
+
+def _sessions(old: Settings, source: Source) -> dict[str, Any]:
+    """A project may ask for more durability than the user does, not for less."""
+    values, name = source.values, source.path
+    wanted = one_of(values, "durability", DURABILITIES, name)
+    counts = wanted and (wanted == "power" or not source.is_project)
+    return {
+        "durability": wanted if counts else old.durability,
+        "keep_background": switch(values, "keepBackground", name, old.keep_background),
+    }
+
+
+def _patience(old: Settings, source: Source) -> dict[str, Any]:
+    """With a provider that is slow, or fails."""
+    values, name = source.values, source.path
+    return {
+        "idle_timeout": number(values, "idleTimeout", name, old.idle_timeout),
+        "request_timeout": number(values, "requestTimeout", name, old.request_timeout),
+        "retry_delays": delays(values, "retryDelays", name, old.retry_delays),
+        "retry_longest_wait": number(values, "retryLongestWait", name, old.retry_longest_wait),
+        "retry_jitter": number(values, "retryJitter", name, old.retry_jitter),
+    }
 
 
 def _thinking(old: Settings, source: Source) -> dict[str, Any]:
@@ -199,6 +223,14 @@ def _compaction(old: Settings, source: Source) -> "tuple[CompactionWishes | None
     from detent.app.settings.compaction import CompactionWishes, compaction_wishes
 
     return compaction_wishes(source.values, source.path, old.compaction or CompactionWishes())
+
+
+def _undo(old: Settings, source: Source) -> "tuple[UndoWishes | None, list[str]]":
+    if "undo" not in source.values:
+        return old.undo, []
+    from detent.app.settings.undo import UndoWishes, undo_wishes
+
+    return undo_wishes(source.values, source.path, old.undo or UndoWishes())
 
 
 def _spending(old: Settings, source: Source) -> "tuple[BudgetWishes | None, tuple[str, ...]]":

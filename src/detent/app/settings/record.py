@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # neither is needed before a file names one
     from detent.app.settings.budget import BudgetWishes
     from detent.app.settings.compaction import CompactionWishes
     from detent.app.settings.sandbox import SandboxWishes
+    from detent.app.settings.undo import UndoWishes
     from detent.gate.hooks.entry import HookEntry
 
 
@@ -63,10 +64,16 @@ class Settings(Struct, frozen=True):
     """What a session may spend, and what then."""
     stop_continuations: int | None = None
     """How often stop hooks may make one turn go on."""
+    durability: Literal["", "process", "power"] = ""
+    """What must be safe before anything depends on it: `Options.durability`."""
     early_calls: bool = True
     reactive_compact: bool = True
     compaction: "CompactionWishes | None" = None
     """None: no file speaks of it."""
+    keep_background: bool = False
+    """Background jobs outlive their session."""
+    undo: "UndoWishes | None" = None
+    """What is kept for undoing; None: no file speaks of it."""
     tells_git: bool = True
     """Whether the model is told what git says of the folder."""
     max_tool_concurrency: int | None = None
