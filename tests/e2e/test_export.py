@@ -81,6 +81,25 @@ def test_a_place_that_cannot_be_written_is_an_error(runner: Runner, session: str
     assert ran.code == 1 and "cannot be written" in ran.stderr
 
 
+def test_a_link_stays_and_what_it_leads_to_is_replaced(runner: Runner, session: str) -> None:
+    file, link = runner.work / "real.md", runner.work / "link.md"
+    file.write_text("old")
+    link.symlink_to("real.md")
+    assert runner.run("sessions", "export", session, "--output", str(link), "--yes").code == 0
+    assert link.is_symlink() and file.read_text().startswith("# Session ")
+
+
+@pytest.mark.parametrize("device", ["/dev/stdout", "/dev/full"])
+def test_a_device_is_written_to_and_stays_one(runner: Runner, session: str, device: str) -> None:
+    number = os.lstat(device).st_ino
+    ran = runner.run("sessions", "export", session, "--format", "md", "--output", device, "--yes")
+    assert os.lstat(device).st_ino == number, "nothing else has come into its place"
+    if device == "/dev/full":
+        assert ran.code == 1 and "No space left" in ran.stderr
+    else:
+        assert ran.code == 0 and ran.stdout.startswith("# Session ")
+
+
 def test_as_json_it_can_be_imported_on_another_machine(runner: Runner, session: str) -> None:
     file = runner.folder / "session.json"
     assert runner.run("sessions", "export", session, "--output", str(file)).code == 0
@@ -89,7 +108,7 @@ def test_as_json_it_can_be_imported_on_another_machine(runner: Runner, session: 
     assert "x" * 20_000 in file.read_text(), "what lies beside the log is in it"
     elsewhere = {"DETENT_HOME": str(runner.folder / "other")}
     ran = runner.run("sessions", "import", str(file), env=elsewhere)
-    assert ran.code == 0 and f"{session}  imported  1 prompts, 3 answers" in ran.stdout
+    assert ran.code == 0 and f"{session}  imported  1 prompt, 3 answers" in ran.stdout
     again = runner.run("sessions", "export", session, "--format", "json", env=elsewhere)
     assert json.loads(again.stdout) == exported
     assert "here already" in runner.run("sessions", "import", str(file), env=elsewhere).stdout
@@ -142,7 +161,7 @@ def test_a_damaged_session_is_exported_as_far_as_it_goes(runner: Runner, session
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join([*lines[:3], "rubbish\n", *lines[3:]]))
     ran = runner.run("sessions", "export", session)
-    assert ran.code == 0 and "1 damaged lines of the session are not in it" in ran.stderr
+    assert ran.code == 0 and "left out: 1 damaged line of the session" in ran.stderr
     assert "All <b>done</b>." in ran.stdout
 
 

@@ -136,3 +136,16 @@ def test_words_that_make_no_sense(worked: Runner, tmp_path: Path) -> None:
 
 def test_prompt_is_a_switch_elsewhere(worked: Runner) -> None:
     assert worked.run("context", "--prompt").code == 0
+
+
+def test_a_file_of_another_folder_is_not_copied_and_told(runner: Runner, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "f").write_text("1")
+    runner.serve(reply("before"), reply(call("Bash", command=f"echo 2 > {other}/f")), reply("done"))
+    assert runner.prompt("hello").code == 0
+    bypass = ("--permission-mode", "bypassPermissions", "--add-dir", str(other))
+    assert runner.prompt("go", "--continue", *bypass).code == 0
+    forked = runner.run("fork", "--at", "1", "--into", str(tmp_path / "copy"))
+    assert forked.code == 0 and f"= {other}/f  left: it lies in another" in forked.stdout, forked
+    assert (other / "f").read_text() == "2\n"

@@ -64,7 +64,7 @@ def test_it_is_resumed_with_any_model(runner: Runner, wire: str) -> None:
     ran = runner.run("sessions", "import", str(file))
     assert ran.code == 0, ran
     assert ran.stdout == (
-        f"{SESSION}  imported  1 prompts, 2 answers  {runner.work}; "
+        f"{SESSION}  imported  1 prompt, 2 answers  {runner.work}; "
         "left out: file-history-snapshot: 1\n"
     )
     ran = runner.run("-p", "and now?", "-r", SESSION)

@@ -158,6 +158,9 @@ def test_a_run_that_ends_says_what_goes_on_and_how_to_end_it(
     (state,) = states(runner)
     assert keeper_of(str(state)) == kept["pid"]
     assert f"to end it: kill {kept['pid']}" in ran.stderr
+    refused = runner.run("sessions", "delete", ran.result["session_id"], "--yes")
+    assert f"a background job of it still runs (kill {kept['pid']} ends it)" in refused.stderr
+    assert refused.code != 0 and state.exists()
     os.kill(kept["pid"], signal.SIGTERM)
     assert soon(lambda: not keeper_of(str(state)))
     assert runner.prompt("go on", "-c").code == 0

@@ -143,6 +143,8 @@ def test_deleting(runner: Runner) -> None:
     unsure = runner.run("sessions", "delete", first)
     assert unsure.code == 2 and "--yes" in unsure.stderr and first in unsure.stdout
     assert runner.run("sessions", "delete", "walrus", "--yes").code == 2, "not by mere words"
+    only_shown = runner.run("sessions", "delete", first, "--yes", "--dry-run")
+    assert only_shown.code == 0 and first in only_shown.stdout
     assert sorted(listed(runner)) == sorted([first, second])
     ran = runner.run("sessions", "delete", first[:8], "--yes")
     assert ran.code == 0 and ran.stdout.startswith("1 session deleted, ")
@@ -187,8 +189,10 @@ def test_the_index_can_be_thrown_away(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["telepathy", "list telepathy", "show", "show a b", "search", "name x", "delete"]
-)
+    "words",
+    ["telepathy", "list telepathy", "show", "show a b", "search", "name x", "delete",
+     f"delete --older-than {'9' * 400}d", "delete --older-than -1d"],
+)  # fmt: skip
 def test_wrong_words_are_told(runner: Runner, words: str) -> None:
     ran = runner.run("sessions", *words.split())
     assert ran.code == 2 and ran.stderr.startswith("detent: ") and "Traceback" not in ran.stderr

@@ -142,7 +142,7 @@ def test_a_search_leaves_secrets_out(runner: Any) -> None:
     assert "id_rsa" not in texts.replace("glob", "")
 
 
-@pytest.mark.parametrize("words", [("mcp", "list"), ("undo",), ("agents", "tree", "x")])
+@pytest.mark.parametrize("words", [("mcp", "list"), ("skills",), ("agents", "tree", "x")])
 def test_subcommands_of_later_versions_are_never_sent_to_a_model(
     runner: Any, words: tuple[str, ...]
 ) -> None:
@@ -189,3 +189,14 @@ def test_the_demo_works_without_git(runner: Any, tmp_path: Any) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("undo", "--all"), ("redo", "--model", "x"), ("sessions", "--trust"), ("replay", "--at", "3")],
+)
+def test_a_flag_that_a_subcommand_does_not_know_is_not_passed_over(
+    runner: Any, words: tuple[str, ...]
+) -> None:
+    ran = runner.run(*words)
+    assert ran.code == 2 and f"detent {words[0]} does not take {words[1]}" in ran.stderr

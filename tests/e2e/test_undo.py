@@ -126,9 +126,8 @@ def test_a_session_in_use_is_not_undone_but_shown(worked: Runner) -> None:
 
 
 def test_words_that_make_no_sense(worked: Runner) -> None:
-    for words in (("x",), ("0",), ("1", "2"), ("1", "--turn"), ("--session", "nope")):
+    for words in (("x",), ("0",), ("1", "2"), ("1", "--turn"), ("--session", "nope"), ("99",)):
         assert worked.run("undo", *words).code == 2, words
-    assert "Nothing to undo" in worked.run("undo", "99").stdout
     assert worked.run("redo", "now").code == 2
 
 

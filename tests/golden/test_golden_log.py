@@ -202,11 +202,11 @@ def test_what_was_compacted_or_taken_back_is_not_sent() -> None:
         assert gone not in sent
 
 
-def test_the_second_version_is_read_and_written_the_same() -> None:
+def test_the_second_version_is_read_and_written_the_same(tmp_path: Path) -> None:
     reading = read_log(str(SECOND), BLOBS)
     assert (reading.damaged, reading.torn, reading.strange) == (0, False, "")
     assert {type(entry) for entry in reading.entries} == set(get_args(Entry))
-    assert b"".join(frame(entry, BLOBS) for entry in reading.entries) == SECOND.read_bytes()
+    assert b"".join(frame(e, Blobs(str(tmp_path))) for e in reading.entries) == SECOND.read_bytes()
     check_valid(project(reading.entries))
 
 

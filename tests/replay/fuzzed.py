@@ -94,6 +94,11 @@ class Moody:
         """In one turn, so that it comes to an end."""
         self.says_usage = chance.random() < 0.85
         self.caches = chance.random() < 0.3
+        self.is_small = chance.random() < 0.1
+        self._breaks = chance.choice([0.12] * 9 + [0.9])
+        self._odd = chance.choice([0.1] * 9 + [0.9])
+        self._last: Call | None = None
+        """What it has called, and may call again."""
 
     async def aclose(self) -> None:
         pass
@@ -118,8 +123,8 @@ class Moody:
             self.name = "moody-2" if self.name == "moody-1" else "moody-1"
             self.max_output = self.outputs[self.name]
             await deltas(Switched(model=self.name, reason="the other was overloaded"))
-        await deltas(Begun(self.name, "p", output))
         try:
+            await deltas(Begun(self.name, "p", output))
             if section("summary") in plain_text(request.messages[-1].content):
                 return await self._sum_up()
             return await self._answer(request, deltas)
@@ -152,7 +157,7 @@ class Moody:
             window = chance.choice([0, self.window, self.window // 2])
             raise ModelFailure("prompt_too_long", "too long", window=window, tokens=tokens)
         content: list[Any] = []
-        breaks_at = chance.randrange(5) if chance.random() < 0.12 else None
+        breaks_at = chance.randrange(5) if chance.random() < self._breaks else None
         for index in range(chance.choice([0, 1, 1, 2, 3, 4])):
             block = self._block()
             if index == breaks_at:
@@ -163,8 +168,10 @@ class Moody:
             content.append(block)
         usage = self._usage(len(str(request.messages)) // 4)
         stop = "tool_use" if any(isinstance(b, Call) for b in content) else "end_turn"
-        if chance.random() < 0.1:
-            stop = chance.choice(["max_tokens", "refusal", "pause_turn", "odd", "max_tokens"])
+        if chance.random() < self._odd:
+            stop = chance.choice(
+                ["max_tokens", "refusal", "odd", *["pause_turn", "max_tokens"] * 3]
+            )
         return Reply(tuple(content), stop, usage, self.name, f"msg_{self._number}", "p")
 
     def _usage(self, read: int) -> Usage:
@@ -183,12 +190,18 @@ class Moody:
         if draw < 0.45:
             return Redacted("xyz")
         self.calls_at_most -= 1
-        name = chance.choice(self._tools)
+        if self._last is not None and chance.random() < 0.2:
+            return replace(self._last, id=chance.choice(["", self._last.id, "another"]))
+        self._last = self._call_of(chance.choice(self._tools))
+        return self._last
+
+    def _call_of(self, name: str) -> Call:
+        chance = self._chance
         call_id = chance.choice(["", "same", f"c{self._number}_{chance.randrange(1000)}"])
         if name == "StructuredOutput":
             return Call(call_id, name, chance.choice(['{"n": 1}', '{"n": "x"}', "{"]))
         arguments = chance.choice(['{"n": 1}', f'{{"n": {chance.randrange(9)}}}', "", "{bad", "{}"])
-        return Call(call_id, name, arguments)
+        return Call(call_id, name, arguments, chance.choice(["", "", "signed"]))
 
     async def _say(self, deltas: Any, index: int, block: Any) -> None:
         await self._rest()
@@ -252,7 +265,8 @@ class Recalling:
         await _rest(self._chance)
         if self._chance.random() < 0.7:
             return ()
-        return [Reminded(text=f"mind the {moment}", source="memory", path="/p/NOTES.md")]
+        notes = self._chance.sample(["NOTES.md", "MORE.md", "LAST.md"], self._chance.choice([1, 2]))
+        return [Reminded(text=f"mind the {moment}", source="memory", path=f"/p/{n}") for n in notes]
 
 
 class Person:
@@ -353,6 +367,7 @@ class Fuzzed:
             wrap_up=chance.random() < 0.4,
             early_calls=chance.random() < 0.8,
             concurrency=chance.choice([1, 2, 10]),
+            forced=chance.choice([0, 1, 5]),
             characters=chance.choice([500, 30_000]),
         )
         self._shaping = Shaping(
@@ -373,6 +388,7 @@ class Fuzzed:
                 Budget(tokens=chance.choice([500, 5_000, 50_000])),
                 Budget(dollars=chance.choice([0.001, 0.02])),
                 Budget(turns=2),
+                Budget(turns=3),
                 Budget(tokens=40_000, strict=True),
                 Budget(dollars=0.2, output=9_000, strict=True),
             ]

@@ -12,10 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from detent.app.options import Options
+from detent.app.replay import quiet_loop
 from detent.app.replay.session import replayed
-from detent.loop import compacting, limits, relief, step, summarising
+from detent.loop import compacting, limits, relief, rest, spending, step, summarising
 from detent.sdk.replay import Differs, replay, verify
 from detent.sdk.session import Session
+from detent.session.cutting import results_lacking, whole
 from detent.session.log import frame
 from detent.testing import Fault, call, reply
 from detent.testing.scripted_model import ScriptedModel
@@ -26,7 +28,10 @@ from detent.types.events import (
     CallStarted,
     Compacted,
     Entry,
+    Lost,
     Opened,
+    Prompted,
+    Reminded,
     Replied,
     Trimmed,
     TurnEnded,
@@ -206,11 +211,13 @@ def test_an_entry_too_many_and_one_too_few_are_noticed(home: Home) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "value", "seed"),
     [
-        (relief, "WORTH_IT", 10, 6),
-        (compacting, "MOST_LEFT", 0.1, 0),
-        (summarising, "MOST_FAILURES", 1, 2),
+        (relief, "WORTH_IT", 10, 2),
+        (compacting, "MOST_LEFT", 0.1, 2),
+        (summarising, "MOST_FAILURES", 1, 31),
         (limits, "BLOCKED_AT", 0.2, 1),
-        (step, "MORE_ROOM", 100, 7),
+        (step, "MORE_ROOM", 100, 2),
+        (rest, "MOST_PAUSES", 0, 3),
+        (rest, "MOST_BROKEN_OFF", 1, 45),
     ],
 )
 def test_another_program_comes_out_otherwise(
@@ -294,3 +301,107 @@ def test_a_reader_gets_what_happened(home: Home) -> None:
     assert [e for e in events if isinstance(e, Opened | Replied | CallEnded | TurnEnded)] == [
         e for e in _entries(path) if isinstance(e, Opened | Replied | CallEnded | TurnEnded)
     ]
+
+
+def test_what_is_as_before_is_not_told_again(home: Home) -> None:
+    path = home.session("one")
+    for _ in range(2):
+        home.session("again", resume=Path(path).stem)
+    home.session("other", resume=Path(path).stem, system_prompt="Be brief.")
+    home.session("and on", resume=Path(path).stem, system_prompt="Be brief.")
+    told = [entry for entry in _entries(path) if isinstance(entry, Equipped)]
+    both = ("system", "tools")
+    assert [entry.same for entry in told] == [(), both, both, ("tools",), both]
+    assert [bool(entry.system) for entry in told] == [True, False, False, True, False]
+    assert [bool(entry.tools) for entry in told] == [True, False, False, False, False]
+    assert len(frame(told[1])) < 1_000
+    verify(path)
+
+
+def test_the_report_tells_what_was_only_written_down_again(home: Home) -> None:
+    said = "x" * 5_000
+    report = verify(home.session(said))
+    assert 5_000 < report.inputs < report.bytes
+    assert report.bytes - report.inputs < 5_000
+
+
+def test_a_signed_call_comes_out_again() -> None:
+    signed = [
+        (seed, entry)
+        for seed in range(12)
+        for entry in fuzzed(seed)
+        if isinstance(entry, Replied) and any(getattr(b, "signature", "") for b in entry.content)
+    ]
+    assert signed
+    assert all(replayed(fuzzed(seed)).difference is None for seed, _ in signed)
+
+
+@pytest.mark.parametrize("last", range(3, 13))
+def test_a_fork_comes_out_again_as_far_as_it_was_copied(home: Home, last: int) -> None:
+    path = home.session(*WORK)
+    entries = _entries(path)
+    assert len(entries) > last
+    cut = whole(entries, last)
+    opened = replace(entries[0], parent="p", forked_at=cut)
+    assert isinstance(opened, Opened)
+    copied: list[Entry] = [opened, *(e for e in entries[1:] if e.seq <= cut)]
+    note = Reminded(text="[The session goes on elsewhere.]", source="fork")
+    added = [
+        replace(entry, seq=number)
+        for number, entry in enumerate((*results_lacking(copied), note), cut + 1)
+    ]
+    report = verify(_rewritten(path, [*copied, *added]))
+    assert report.entries == report.made + report.given
+
+
+def test_a_fork_has_not_all_numbers_of_its_parent(home: Home) -> None:
+    path = home.session("one", "two", prompts=("go", "on"))
+    entries = _entries(path)
+    second = next(i for i, e in enumerate(entries) if isinstance(e, Prompted) and e.turn == 2)
+    moved = [replace(e, seq=e.seq + 1) if i >= second else e for i, e in enumerate(entries)]
+    holed = _rewritten(path, moved)
+    assert replay(holed).unchecked == len(entries) - second
+    forked = replace(moved[0], parent="p", forked_at=moved[-1].seq)
+    report = verify(_rewritten(path, [forked, *moved[1:]]))  # type: ignore[list-item]
+    assert (report.unchecked, report.turns) == (0, 2)
+
+
+def test_calls_that_could_not_have_overlapped_are_noticed(home: Home) -> None:
+    """Two that write, begun before the first of them ended."""
+    edit = [call("Write", file_path=f"{name}.txt", content=name) for name in "xy"]
+    path = home.session(reply(*edit), "done")
+    entries = _entries(path)
+    calls = [i for i, e in enumerate(entries) if isinstance(e, CallStarted | CallEnded)]
+    ended, started = calls[1], calls[2]
+    assert isinstance(entries[ended], CallEnded) and isinstance(entries[started], CallStarted)
+    one, other = entries[ended], entries[started]
+    entries[ended], entries[started] = replace(other, seq=one.seq), replace(one, seq=other.seq)
+    bare = [replace(e, kept={}) if isinstance(e, CallStarted) else e for e in entries]
+    bare = [replace(e, changed=()) if isinstance(e, CallEnded) else e for e in bare]
+    with pytest.raises(Differs):
+        verify(_rewritten(path, bare))
+
+
+def test_a_loop_that_goes_in_circles_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It never tells of an attempt that came to nothing."""
+
+    async def silent(self: Any, *, is_told: bool = True) -> None:
+        self.end(self.counted)
+
+    sessions = (fuzzed(seed) for seed in range(50))
+    losing = next(entries for entries in sessions if any(isinstance(e, Lost) for e in entries))
+    assert replayed(losing).difference is None
+    monkeypatch.setattr(spending.Meter, "lose", silent)
+    assert replayed(losing).difference is not None
+
+
+def test_a_turn_that_never_ends_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def for_ever(*rest: Any) -> bool:
+        while True:
+            await asyncio.sleep(0)
+
+    path = home.session("one")
+    monkeypatch.setattr("detent.loop.turn.at_rest", for_ever)
+    monkeypatch.setattr(quiet_loop, "MOST_ROUNDS", 2_000)
+    difference = replay(path).difference
+    assert difference is not None and "hangs" in difference.got

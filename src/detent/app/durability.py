@@ -2,6 +2,7 @@
 happens (`durability: "power"`)."""
 
 import asyncio
+import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
@@ -13,9 +14,9 @@ from detent.types.files import Undone
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
+def _threads(process: int) -> ThreadPoolExecutor:
     """For all sessions of the process: a disk does several syncs in one go, and none may wait for
-    what else is done in threads."""
+    what else is done in threads. A fork has none of its parent's threads."""
     return ThreadPoolExecutor(4, "sync")
 
 
@@ -28,7 +29,7 @@ def begin_sync(log: Log) -> asyncio.Future[str]:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(_come_to, waiting, ended.result())
 
-    _threads().submit(log.sync).add_done_callback(tell)
+    _threads(os.getpid()).submit(log.sync).add_done_callback(tell)
     return waiting
 
 

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
 from detent.models.catalog import ModelFacts
 from detent.types.codec import encode
+from detent.types.events import Entry
 from detent.types.messages import ToolSpec
 from detent.types.running import Equipped
 
@@ -23,6 +25,7 @@ class Equipment:
         self._classifier = classifier.rpartition("/")[2]
         self._kit: Kit | None = None
         self._specs: Sequence[ToolSpec] = ()
+        self._last: Equipped | None = None
 
     def news(self, kit: Kit) -> Equipped | None:
         """None where nothing has changed since it was last asked for."""
@@ -30,8 +33,9 @@ class Equipment:
         if kit is self._kit and specs == self._specs:
             return None
         self._kit, self._specs = kit, specs
+        last = told_last(kit.conversation.entries) if begins else self._last
         model = kit.model
-        return Equipped(
+        self._last = Equipped(
             model=model.name,
             window=model.window,
             max_output=model.max_output,
@@ -40,6 +44,7 @@ class Equipment:
             terms=self._terms(kit),
             begins=begins,
         )
+        return short(self._last, last)
 
     def _terms(self, kit: Kit) -> dict[str, Any]:
         """Only what is not the usual: most of it never is."""
@@ -76,6 +81,31 @@ class Equipment:
             for name, facts in known.items()
             if facts.price
         }
+
+
+def told_last(entries: Sequence[Entry]) -> Equipped | None:
+    """What the log says that a run went by, if all of it is there."""
+    found: Equipped | None = None
+    for entry in reversed(entries):
+        if isinstance(entry, Equipped):
+            found = entry if found is None else found.filled(entry)
+            if not found.same:
+                return found
+    return None
+
+
+def short(equipped: Equipped, last: Equipped | None) -> Equipped:
+    """Without the prompt and the tools where they are as before: they are nearly all of it."""
+    if last is None:
+        return equipped
+    is_same = {"system": equipped.system == last.system, "tools": equipped.tools == last.tools}
+    same = tuple(name for name, is_one in is_same.items() if is_one)
+    return replace(
+        equipped,
+        system=() if is_same["system"] else equipped.system,
+        tools="" if is_same["tools"] else equipped.tools,
+        same=same,
+    )
 
 
 def changed(struct: Any) -> dict[str, Any]:

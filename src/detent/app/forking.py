@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from shutil import rmtree
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,6 +86,7 @@ def into(options: Options, fork: Fork, folder: str = "") -> Forked:
     try:
         copy_tree(fork.cwd, new, without=os.path.realpath(grounds.home))
     except OSError as error:
+        rmtree(new, ignore_errors=True)
         raise BadInput(
             f"the folder cannot be copied: {error.strerror} ({error.filename})"
         ) from None
@@ -118,9 +120,10 @@ def _written(grounds: Grounds, fork: Fork, cwd: str, session: str = "") -> tuple
     path = Store(grounds.home).path(cwd, session)
     log = FileLog(path, grounds.clock.now, home=grounds.home)
     try:
-        for entry in fork.entries:
-            if entry.seq <= fork.at and not isinstance(entry, Named):
-                log.adopt(_adopted(entry, fork, cwd, session))
+        with log.copying():
+            for entry in fork.entries:
+                if entry.seq <= fork.at and not isinstance(entry, Named):
+                    log.adopt(_adopted(entry, fork, cwd, session))
         for lacking in results_lacking(log.entries):
             log.append(lacking)
         if cwd != fork.cwd:

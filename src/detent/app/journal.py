@@ -114,7 +114,8 @@ def _apart(
     log = _new_log(options, store.path(cwd, session), now, home)
     if opened not in entries[:1]:  # its record is damaged
         entries = (opened, *entries)
-    _copy(entries, log, session, cwd, opened.session)
+    with log.copying():
+        _copy(entries, log, session, cwd, opened.session)
     return Journal(session, log, False, notices, path)
 
 
@@ -182,8 +183,8 @@ def _copy(entries: Sequence[Entry], log: MemoryLog, session: str, cwd: str, pare
 def _damage(path: str, lines: int) -> tuple[str, ...]:
     if not lines:
         return ()
-    what = "one line" if lines == 1 else f"{lines} lines"
-    return (f"{what} of {path} could not be read and were passed over",)
+    what, were = ("one line", "was") if lines == 1 else (f"{lines} lines", "were")
+    return (f"{what} of {path} could not be read and {were} passed over",)
 
 
 def _left_out(reading: "Reading") -> tuple[str, ...]:

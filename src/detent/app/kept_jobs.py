@@ -29,6 +29,12 @@ def take_up(table: JobTable, jobs: Sequence[Job]) -> None:
             table.adopt(job, Staying(state_path(job.path)))
 
 
+def running_in(folder: str) -> list[int]:
+    """The keepers of those that still run there."""
+    pids = (keeper_of(state_path(path)) for path, _ in _states(folder))
+    return [pid for pid in pids if pid]
+
+
 def job_of_call(folder: str, call: str) -> Job | None:
     """The one that this call has started to stay, whatever the log knows."""
     for path, state in _states(folder):

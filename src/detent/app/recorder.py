@@ -42,7 +42,6 @@ class Recorder:
         self._deliver: Deliver = to_nobody
         self._offer: Callable[[Event], None] = lambda event: None
         self._due: asyncio.TimerHandle | None = None
-        self._syncing: asyncio.Future[str] | None = None
         self._told = (False, False)
         """Whether people know that it is not saved, and that a power cut would take it."""
         self._unsafe = ""
@@ -89,31 +88,39 @@ class Recorder:
     async def settle(self) -> Notice | None:
         """At the end of the session: what was written survives a power cut, or there is something
         that people must still be told."""
-        for _ in range(2):  # the one that runs may have begun before the last write
-            if self._syncing is not None and not self._syncing.done():
-                await asyncio.wait((self._syncing,))
-            self._sync()
-        await asyncio.sleep(0)  # what comes of a sync is noted on the loop
+        self._forget_due()
+        if self._log.unsynced:
+            from detent.app.durability import begin_sync
+
+            await begin_sync(self._log)  # behind the one that may be at it, also of a loop before
+        self._unsafe = self._log.sync()  # nothing is left to do: only what came of them all
         return self._news()
 
     def _append(self, entry: Entry) -> Entry:
         entry = self._log.append(entry)
         self._conversation.add(entry)
-        if self._due is None and self._log.unsynced:
+        if self._log.unsynced:
             with suppress(RuntimeError):  # without an event loop, it is synced when it is closed
-                self._due = asyncio.get_running_loop().call_later(SYNC_AFTER, self._sync)
+                self._come_to_sync(asyncio.get_running_loop())
         return entry
 
-    def _sync(self) -> None:
-        """In another thread. What is written meanwhile is synced after it."""
+    def _come_to_sync(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Soon. One that is overdue was to come in a loop that has ended before."""
+        if self._due is None or self._due.when() < loop.time():
+            self._due = loop.call_later(SYNC_AFTER, self._sync)
+
+    def _forget_due(self) -> None:
         if self._due is not None:
             self._due.cancel()
             self._due = None
+
+    def _sync(self) -> None:
+        """In another thread. What is written meanwhile is synced after it."""
+        self._forget_due()
         if self._log.unsynced:
             from detent.app.durability import begin_sync
 
-            self._syncing = begin_sync(self._log)
-            self._syncing.add_done_callback(self._is_synced)
+            begin_sync(self._log).add_done_callback(self._is_synced)
 
     def _is_synced(self, sync: asyncio.Future[str]) -> None:
         if not sync.cancelled():

@@ -167,7 +167,7 @@ def _how(known: Line, *, is_noted: bool) -> str:
     if known.began:
         return "The command had been started; how it ended is not known."
     if is_noted:
-        return "There is no sign that the command was started."
+        return "There is no sign that the command was started. Check before you repeat it."
     return "The command may have run, in part or to its end. Check before you repeat it."
 
 

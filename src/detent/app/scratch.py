@@ -14,6 +14,8 @@ from detent.session.undo import Move, deeds_of
 from detent.types.events import Entry
 from detent.types.files import FileState
 
+NOT_COPIED = "it lies in another folder, which was not copied"
+
 
 def copy_tree(old: str, new: str, *, without: str = "") -> None:
     """Bytes, modes, times and links; a link into the old folder leads into the new one. Pipes and
@@ -44,14 +46,14 @@ def put_back(
         if deed.seq > seq:
             for change in deed.changes:
                 first.setdefault(change.path, change.before)
-    moves = [
-        Move(there, state_of(there), target)
-        for path, target in first.items()
-        if path.startswith(f"{old.rstrip('/')}/")
-        for there in (new + path[len(old.rstrip("/")) :],)
-    ]
+    start = old.rstrip("/")
+    inside = [path for path in first if path.startswith(f"{start}/")]
+    theres = {new + path[len(start) :]: first[path] for path in inside}
+    moves = [Move(there, state_of(there), target) for there, target in theres.items()]
     wanted = [move for move in moves if move.present != move.target]
-    return apply(wanted, blobs, (new,), is_again=False, merges=False).left
+    left = apply(wanted, blobs, (new,), is_again=False, merges=False).left
+    elsewhere = [Left(path, NOT_COPIED) for path in first if path not in inside]
+    return (*left, *elsewhere)
 
 
 def _copy(path: str, there: str, old: str, new: str) -> None:

@@ -251,7 +251,11 @@ def _checkpoints(
         terms = Terms() if wishes is None else wishes.terms
         blobs = getattr(journal.log, "blobs", None) or Blobs(grounds.home)
         return FileKeeper(
-            workspace.roots, grounds.home, terms, blobs, lambda text: recorder.hint(Notice(text))
+            workspace.roots,
+            grounds.home,
+            terms,
+            blobs,
+            lambda text: recorder.hint(Notice(text, "warning")),
         )
 
     return KeptFiles(make)

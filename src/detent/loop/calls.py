@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from detent.context.bounds import bounded
 from detent.context.media import sound_outcome
 from detent.loop.kit import Kit
-from detent.ports import Outputs
+from detent.ports import Outputs, Proposal
 from detent.types.budget import Spent
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
 from detent.types.effects import only_looks
 from detent.types.events import CallEnded, CallStarted
-from detent.types.files import Change
+from detent.types.files import Change, FileState
 from detent.types.outcomes import INTERRUPTED, Cut, Ending, Failed, Outcome, Refused, text_of
 
 if TYPE_CHECKING:
@@ -106,8 +106,10 @@ class CallRunner:
         return any(slot.started or slot.ended for slot in self._slots.values())
 
     def cancel(self) -> None:
+        """Each once: it may be writing down how its call ended."""
         for task in self._tasks:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
 
     def begin(self, index: int, call: Call) -> None:
         """A whole call has arrived."""
@@ -219,7 +221,7 @@ class CallRunner:
     async def _perform(self, slot: Slot, prepared: "Prepared") -> Outcome:
         """The intent is in the log before the effect is in the world."""
         kit, proposal = self._kit, prepared.proposal
-        kept = {} if slot.together else await kit.checkpoints.before(proposal)
+        kept = await self._kept(slot, proposal)
         slot.started, slot.cwd = True, kit.desk.cwd
         await kit.emit(
             CallStarted(
@@ -239,6 +241,16 @@ class CallRunner:
         self.stop = self.stop or slot.passage.stop
         return outcome
 
+    async def _kept(self, slot: Slot, proposal: Proposal) -> dict[str, FileState]:
+        """Files as they are before it. Cancelled meanwhile, it has not begun, and costs nothing."""
+        if slot.together:
+            return {}
+        try:
+            return await self._kit.checkpoints.before(proposal)
+        except asyncio.CancelledError:
+            self._kit.account.spend(Spent(calls=-1))
+            raise
+
     def _unrecorded(self, slot: Slot, prepared: "Prepared") -> Refused | None:
         """After a crash nobody would know that it ran. A person who knows that may want it so."""
         why, proposal = self._kit.unsaved(), prepared.proposal
@@ -251,20 +263,34 @@ class CallRunner:
     async def _end(self, slot: Slot, outcome: Outcome) -> None:
         if slot.ended:  # too late: it was given up
             return
-        kit, cwd = self._kit, self._kit.desk.cwd
+        kit = self._kit
 
         def keep(text: str) -> str:
             return put_away(kit.desk.shop.outputs, f"{slot.call.name}-{slot.call.id}", text)
 
         fitting = bounded(sound_outcome(outcome), keep, kit.limits.characters)
         slot.outcome, slot.ended = _recordable(fitting), True
-        changed, cancelled = await self._changed(slot)
+        if slot.together or not slot.started:
+            await self._tell_end(slot, ())
+            return
+        looking = asyncio.ensure_future(kit.checkpoints.after(slot.call.id))
+        try:
+            await asyncio.shield(looking)
+        except asyncio.CancelledError:
+            await asyncio.wait([looking], timeout=PATIENCE / 2)
+            raise
+        finally:  # whatever happens, the log says how the call ended
+            await self._tell_end(slot, looking.result() if looking.done() else ())
+
+    async def _tell_end(self, slot: Slot, changed: tuple[Change, ...]) -> None:
+        kit, outcome, cwd = self._kit, slot.outcome, self._kit.desk.cwd
+        assert outcome is not None
         kit.trace("Result", slot.call.name)
         await kit.emit(
             CallEnded(
                 call_id=slot.call.id,
                 name=slot.call.name,
-                outcome=slot.outcome,
+                outcome=outcome,
                 ms=0 if slot.begun is None else kit.lap(slot.begun, slot.call.id),
                 seen=dict(slot.passage.seen),
                 cwd=cwd if slot.moves and slot.started and cwd != slot.cwd else "",
@@ -272,22 +298,6 @@ class CallRunner:
                 stop=slot.passage.stop,
             )
         )
-        if cancelled is not None:
-            raise cancelled
-
-    async def _changed(
-        self, slot: Slot
-    ) -> "tuple[tuple[Change, ...], asyncio.CancelledError | None]":
-        """What it has done to files. Being cancelled meanwhile is put off: the log must say how the
-        call ended."""
-        if slot.together or not slot.started:
-            return (), None
-        looking = asyncio.ensure_future(self._kit.checkpoints.after(slot.call.id))
-        try:
-            return await asyncio.shield(looking), None
-        except asyncio.CancelledError as error:
-            await asyncio.wait([looking], timeout=PATIENCE / 2)
-            return looking.result() if looking.done() else (), error
 
 
 def passage_of(kit: Kit, call: Call) -> "Passage":

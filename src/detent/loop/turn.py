@@ -80,9 +80,7 @@ async def open_session(kit: Kit) -> int:
     return kit.conversation.last_seq
 
 
-async def take_prompt(
-    kit: Kit, content: tuple[UserBlock, ...], tally: Tally, uuid: str
-) -> None:
+async def take_prompt(kit: Kit, content: tuple[UserBlock, ...], tally: Tally, uuid: str) -> None:
     """Recorded before the model or a hook sees it: a crash loses nothing that was typed."""
     kit.trace("Message", "")
     await kit.emit(Prompted(turn=tally.turn, content=sound(content), uuid=uuid))

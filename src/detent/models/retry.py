@@ -148,6 +148,10 @@ def smaller_output(max_output: int, failures: list[ModelFailure]) -> int:
     timeouts = sum(failure.kind == "timeout" for failure in failures)
     if timeouts < 2 or failures[-1].kind != "timeout":
         return max_output
+    return halved(max_output)
+
+
+def halved(max_output: int) -> int:
     return min(max_output, max(_SMALLEST_OUTPUT, max_output // 2))
 
 

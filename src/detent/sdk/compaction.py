@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from detent.app.engine import Engine
 from detent.app.recorder import to_nobody
-from detent.app.undoing import Uncompacted, report, uncompact
+from detent.app.uncompacting import Uncompacted, report, uncompact
 from detent.context.compact.undoing import undoable
 from detent.context.pressure import window_of
 from detent.loop.compacting import compact

@@ -12,7 +12,8 @@ from detent.session.index.searching import Hit
 
 __all__ = [
     "Deleted", "Hit", "Overview", "SessionCard", "Several", "TurnView", "delete_sessions",
-    "name_session", "reindex", "resolve", "search_sessions", "sessions_of", "show_session",
+    "log_of", "name_session", "reindex", "resolve", "search_sessions", "sessions_of",
+    "show_session",
 ]  # fmt: skip
 
 MOST_HITS = 20
@@ -47,8 +48,19 @@ def resolve(
 ) -> str:
     """The id of a session: by the beginning of it, by the session's name, or by words that only
     this session holds. Raises `Several` when more than one is meant, and BadInput."""
-    path = finding.find(_home(environ), _folder(cwd), wanted, by_words=by_words)
+    path = log_of(wanted, cwd=cwd, by_words=by_words, environ=environ)
     return os.path.basename(path).removesuffix(".jsonl")
+
+
+def log_of(
+    wanted: str,
+    *,
+    cwd: str = "",
+    by_words: bool = True,
+    environ: Mapping[str, str] | None = None,
+) -> str:
+    """The file of a session, found in the same way: an id may be in several folders."""
+    return finding.find(_home(environ), _folder(cwd), wanted, by_words=by_words)
 
 
 def show_session(

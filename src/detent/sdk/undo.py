@@ -30,8 +30,8 @@ from detent.sdk.keyless import keyless
 
 __all__ = [
     "Left", "Part", "Point", "Redone", "Report", "Rewinding", "StepDone", "Touched", "Wish",
-    "look_at", "points", "redo_now", "redo_stored", "rewind_now", "steps_of", "undo_now",
-    "undo_stored",
+    "is_cut_off", "look_at", "mend_stored", "points", "redo_now", "redo_stored",
+    "rewind_now", "steps_of", "undo_now", "undo_stored",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ async def rewind_now(
 
 def undo_stored(options: Options, wish: Wish, session: str = "") -> Report:
     """Of a session that nobody has open. Raises BadInput."""
-    _mend(options, session)
+    mend_stored(options, session)
     with stored(options, session) as ground:
         return undo(ground, wish)
 
@@ -88,7 +88,13 @@ def steps_of(options: Options, session: str = "") -> tuple[str, tuple[StepDone, 
         return ground.session, listing(ground.entries())
 
 
-def _mend(options: Options, session: str) -> None:
+def is_cut_off(options: Options, session: str = "") -> bool:
+    """Nobody has found out yet what its last calls have done."""
+    with looked_at(options, session) as ground:
+        return bool(unfinished(ground.entries()))
+
+
+def mend_stored(options: Options, session: str = "") -> None:
     """A session that was cut off: what its last calls have done is found out first."""
     with looked_at(options, session) as ground:
         if not unfinished(ground.entries()):

@@ -21,11 +21,13 @@ from detent.types.events import (
 from detent.types.running import Named
 
 LONGEST_TITLE = 80
+MOST_ENTRIES = 2**53
 
 
 def add(facts: Facts, entry: Entry) -> bool:
-    """False, and nothing has happened, for an entry that is older than the last one."""
-    if entry.seq <= facts.last:
+    """False, and nothing has happened, for an entry that is older than the last one, or has a
+    number to which nobody counts."""
+    if not facts.last < entry.seq < MOST_ENTRIES:
         return False
     facts.last = entry.seq
     match entry:

@@ -6,10 +6,11 @@ file is never rewritten. One process writes, guarded by `flock`; anybody may rea
 
 import errno
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 from zlib import crc32
 
 from msgspec.structs import replace
@@ -84,6 +85,11 @@ class MemoryLog:
         self._seq = entry.seq
         self._entries.append(entry)
 
+    @contextmanager
+    def copying(self) -> "Iterator[None]":
+        """Entries of another log are adopted meanwhile."""
+        yield
+
     def sync(self) -> str:
         return ""
 
@@ -102,7 +108,9 @@ class FileLog(MemoryLog):
     ) -> None:
         """`home` is where its blobs are; without, there are none."""
         super().__init__(now, entries)
-        self.path = path
+        self.path = self._at = path
+        """`_at` is where the file is until it may be seen."""
+        self._is_copying = False
         self._home = home
         self._blobs: Blobs | None = None
         self._torn = torn
@@ -116,7 +124,10 @@ class FileLog(MemoryLog):
         """The file is no longer ours to write."""
         self._descriptor: int | None = None
         self._written = self._synced = 0
+        self._unsafe = ""
+        """Why a sync has failed: what it was for may be lost, whatever later ones say."""
         self._syncing = Lock()
+        _ALL.add(self)
 
     @property
     def trouble(self) -> str:
@@ -142,6 +153,15 @@ class FileLog(MemoryLog):
         if not self._is_over:
             self._catch_up(body)
 
+    @contextmanager
+    def copying(self) -> "Iterator[None]":
+        """The file has another name until all is there: a copy that was cut off is no session, and
+        nobody must go on with it."""
+        self._at, self._is_copying = f"{self.path}.part", True
+        yield
+        self._is_copying = False
+        self._catch_up()
+
     def lock(self) -> None:
         """Become the only writer, or raise Locked. The file is made when the first entry comes."""
         if self._descriptor is None and os.path.exists(self.path):
@@ -159,7 +179,7 @@ class FileLog(MemoryLog):
         with self._syncing:
             mark = self._written
             if mark == self._synced or self._descriptor is None:
-                return ""
+                return self._unsafe
             try:
                 if self._blobs is not None:
                     self._blobs.sync()  # first: no record is safe before what it names
@@ -167,29 +187,53 @@ class FileLog(MemoryLog):
                 while self._folders:
                     flush_folder(self._folders.pop())
             except OSError as error:
-                return f"{error.strerror or error} ({self.path})"
-            finally:
-                self._synced = mark  # also where it failed: a second try would only seem to succeed
-            return ""
+                self._unsafe = self._unsafe or f"{error.strerror or error} ({self.path})"
+            self._synced = mark  # also where it failed: a second try would only seem to succeed
+            return self._unsafe
 
     def close(self) -> None:
         self.sync()
         with self._syncing:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
+            self._forget()
 
-    def _catch_up(self, last: bytes) -> None:
+    def abandon(self) -> None:
+        """In a fork of the process: the session is the parent's, and the lock on it must go when
+        the parent does. Closing does not unlock it for those who still have it open."""
+        self._is_over, self._trouble = True, f"it is the parent process's ({self.path})"
+        self._syncing = Lock()  # a thread that is not here may have held it
+        self._forget()
+
+    def __del__(self) -> None:
+        """Of a session that nobody has closed: others may go on with it."""
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+    def _catch_up(self, last: bytes = b"") -> None:
+        """`last` is the body of the last entry, where somebody has it already."""
         try:
             while self._behind:
-                body = last if self._behind == 1 else encode(self._entries[-self._behind])
+                body = last if last and self._behind == 1 else encode(self._entries[-self._behind])
                 self._write(framed(body, lambda: self.blobs))
                 self._behind -= 1
+            if self._at != self.path and not self._is_copying:
+                self._appear()
             self._trouble = ""
         except OSError as error:
             self._trouble = f"{error.strerror or error} ({self.path})"
         except Locked:
             self._trouble, self._is_over = f"another process writes it ({self.path})", True
+
+    def _appear(self) -> None:
+        if os.path.exists(self.path):
+            raise FileExistsError(errno.EEXIST, "there is another session of this name")
+        os.rename(self._at, self.path)
+        self._at = self.path
+        self._folders.append(os.path.dirname(self.path))
 
     def _write(self, record: bytes) -> None:
         if self._descriptor is None:
@@ -209,10 +253,10 @@ class FileLog(MemoryLog):
     def _open(self) -> int:
         """A new session must not write into the file of another that has the same name."""
         if not self._is_new:
-            return _opened(self.path, os.O_APPEND)
+            return _opened(self._at, os.O_APPEND)
         folder = os.path.dirname(self.path)
         above = make_private(folder)
-        descriptor = _opened(self.path, os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        descriptor = _opened(self._at, os.O_APPEND | os.O_CREAT | os.O_EXCL)
         self._folders = [*above, folder]
         return descriptor
 
@@ -257,3 +301,15 @@ def flush_folder(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+_ALL: WeakSet[FileLog] = WeakSet()
+
+
+def _after_fork() -> None:
+    for log in list(_ALL):
+        log.abandon()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)

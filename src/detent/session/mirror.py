@@ -14,6 +14,7 @@ from zlib import crc32
 
 import msgspec
 
+from detent.session.log import make_private
 from detent.types.files import FileState, Kind
 
 try:
@@ -25,6 +26,8 @@ FORMAT = 1
 SPARE = 64 << 20
 """Bytes of a pack that may be of no use any more, beside as many as there are in use."""
 BUFFER = 1 << 20
+RESERVE = 256 << 20
+"""Bytes that others find free on the disk, or a tenth of a small one."""
 
 _PIECE = Layout("<II")
 
@@ -81,6 +84,8 @@ Piece = list[tuple[str, dict[str, Seen | None] | None]]
 class _Head(msgspec.Struct):
     format: int
     pack: str
+    root: str = ""
+    """The folder that is mirrored."""
 
 
 class _Body(msgspec.Struct, omit_defaults=True):
@@ -95,8 +100,8 @@ _decode_body = msgspec.msgpack.Decoder(_Body).decode
 class Mirror:
     """Raises OSError; damage is no error, it makes an empty mirror."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, folder: str, root: str = "") -> None:
+        self._folder, self._root = folder, root
         self._lock = _locked(folder)
         self.folders: dict[str, Listing] = {}
         """By path from the root of what is mirrored."""
@@ -118,7 +123,7 @@ class Mirror:
 
     def _open(self) -> None:
         name = self._load()
-        if self._lock is None:
+        if self.is_shared:
             if name:
                 self._pack = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
                 self._start = self._end = os.fstat(self._pack).st_size
@@ -141,8 +146,8 @@ class Mirror:
                 data = file.read()
             head, position = _piece_at(data, 0)
             known = msgspec.msgpack.decode(head, type=_Head)
-            size = os.stat(self._path(known.pack)).st_size
-            if known.format != FORMAT:
+            os.stat(self._path(known.pack))
+            if (known.format, known.root) != (FORMAT, self._root):
                 return ""
             while position < len(data):
                 piece, position = _piece_at(data, position)
@@ -150,11 +155,6 @@ class Mirror:
                 self._take(body.piece)
                 self.running = body.running
         except (OSError, ValueError, msgspec.MsgspecError):
-            self.folders = {}
-            return ""
-        known_ones = (seen for names in self.folders.values() for seen in names.values())
-        live = sum(seen.size for seen in known_ones if seen.digest)
-        if self._lock is not None and size > 2 * live + SPARE:
             self.folders = {}
             return ""
         return known.pack
@@ -173,22 +173,55 @@ class Mirror:
 
     def _begin(self) -> str:
         """An empty mirror in place of whatever was there."""
+        name = f"pack-{os.urandom(6).hex()}"
+        os.close(os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        self._begin_index(name)
+        return name
+
+    def _begin_index(self, pack: str, body: bytes = b"") -> None:
+        """From here on that pack counts, and no other is kept."""
+        beside = self._path("index.new")
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(_framed(msgspec.msgpack.encode(_Head(FORMAT, pack, self._root))) + body)
+        os.replace(beside, self._path("index"))
         for name in os.listdir(self._folder):
-            if name.startswith("pack-"):
+            if name.startswith("pack-") and name != pack:
                 with suppress(OSError):
                     os.unlink(self._path(name))
+
+    def is_wasteful(self, used: int) -> bool:
+        """`used`: what the files of now come to."""
+        return not self.is_shared and self._end > 2 * used + SPARE
+
+    def renew(self, running: str) -> None:
+        """A pack with nothing in it but the files of now; the old one stays if that fails."""
         name = f"pack-{os.urandom(6).hex()}"
-        beside = self._path("index.new")
-        with open(os.open(self._path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"):
-            pass
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(_framed(msgspec.msgpack.encode(_Head(FORMAT, name))))
-        os.replace(beside, self._path("index"))
-        return name
+        new = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        index, end = -1, 0
+        folders: dict[str, Listing] = {}
+        try:
+            for folder, listing in self.folders.items():
+                moved = folders[folder] = dict(listing)
+                for each, seen in listing.items():
+                    if seen.digest:
+                        moved[each] = msgspec.structs.replace(seen, offset=end)
+                        end += _write_all(new, self.get(seen).ljust(seen.size, b"\0"))
+            piece: Piece = [(folder, {**listing}) for folder, listing in folders.items()]
+            self._begin_index(name, _framed(msgspec.msgpack.encode(_Body(piece, running))))
+            index = os.open(self._path("index"), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError:
+            os.close(new)
+            os.unlink(self._path(name))
+            raise
+        os.close(self._pack)
+        os.close(self._index)
+        self._pack, self._index, self._end = new, index, end
+        for folder, moved in folders.items():
+            self.folders[folder].update(moved)
 
     def write(self, piece: Piece, running: str = "") -> None:
         """Whoever opens it after this finds these changes; the bytes they speak of come first."""
-        if self._lock is None or self._index < 0:
+        if self.is_shared or self._index < 0:
             return
         self._flush()
         body = msgspec.msgpack.encode(_Body(piece, running))
@@ -202,6 +235,15 @@ class Mirror:
         if len(self._waiting) >= BUFFER:
             self._flush()
         return offset
+
+    def room(self) -> int:
+        """Bytes that it may still take: a cache does not fill a disk."""
+        try:
+            disk = os.statvfs(self._folder)
+        except OSError:
+            return 0
+        reserve = min(RESERVE, disk.f_blocks * disk.f_frsize // 10)
+        return disk.f_bavail * disk.f_frsize - reserve - len(self._waiting)
 
     def get(self, seen: Seen) -> bytes:
         """The bytes of a file, right or not: whoever wants them compares the digest."""
@@ -224,7 +266,7 @@ class Mirror:
 
     def spoil(self) -> None:
         """Something in it is not what it should be: the next to open it begins anew."""
-        if self._lock is not None:
+        if not self.is_shared:
             with suppress(OSError):
                 os.unlink(self._path("index"))
 
@@ -240,7 +282,7 @@ class Mirror:
 
 
 def _locked(folder: str) -> int | None:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_private(folder)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(os.path.join(folder, "lock"), flags, 0o600)
     if fcntl is not None:
@@ -267,18 +309,32 @@ def _piece_at(data: bytes, position: int) -> tuple[bytes, int]:
     return piece, start + length
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes) -> int:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+    return len(data)
 
 
-def sweep(root: str, unused: float, keep: Iterable[str]) -> None:
-    """Mirrors that nobody has used since that time go."""
+def sweep(root: str, unused: float, unused_and_gone: float, keep: Iterable[str]) -> None:
+    """Mirrors that nobody has used since that time go, and earlier those of folders that are not
+    there any more."""
     from shutil import rmtree
 
     kept = set(keep)
     for entry in os.scandir(root):
         with suppress(OSError):
-            if entry.name not in kept and os.stat(entry.path).st_mtime < unused:
+            used = os.stat(entry.path).st_mtime
+            if entry.name in kept or used >= unused_and_gone:
+                continue
+            if used < unused or not os.path.lexists(_root_of(entry.path)):
                 rmtree(entry.path, ignore_errors=True)
+
+
+def _root_of(folder: str) -> str:
+    """Of what it is the mirror; the root of all where nobody knows."""
+    with suppress(OSError, ValueError, msgspec.MsgspecError):
+        with open(os.path.join(folder, "index"), "rb") as file:
+            head, _ = _piece_at(file.read(BUFFER), 0)
+        return msgspec.msgpack.decode(head, type=_Head).root or "/"
+    return "/"

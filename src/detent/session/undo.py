@@ -48,6 +48,12 @@ class Move(Struct, frozen=True):
     """Why it does not go back further, although it was to: somebody else had changed it in between,
     or may have."""
 
+    @property
+    def is_dark(self) -> bool:
+        """Of a file whose bytes were not kept nobody knows whether it is as it was."""
+        states = self.present, self.target
+        return any(state.kind == "file" and not state.digest for state in states)
+
 
 def deeds_of(entries: Sequence[Entry]) -> list[Deed]:
     steps = _steps(entries)
@@ -76,24 +82,29 @@ def deeds_of(entries: Sequence[Entry]) -> list[Deed]:
     return found
 
 
-def standing(deeds: Iterable[Deed]) -> dict[int, bool]:
+def standing(deeds: Sequence[Deed]) -> dict[int, bool]:
     """Of every call that changed files, by its entry: whether that still stands."""
+    said = _said(deeds)
     stands: dict[int, bool] = {}
-    said: dict[int, dict[int, bool]] = {}
-    """What each undo says of calls; one that undoes another says the contrary."""
     for deed in deeds:
         if not deed.is_undo:
             stands[deed.seq] = True
-            continue
-        says: dict[int, bool] = {}
-        for one in deed.of:
-            if one in said:
-                says |= {call: not stood for call, stood in said[one].items()}
-            else:
-                says[one] = False
-        said[deed.seq] = says
-        stands |= {call: stood for call, stood in says.items() if call in stands}
+        else:
+            says = said[deed.seq]
+            stands |= {call: stood for call, stood in says.items() if call in stands}
     return stands
+
+
+def _said(deeds: Iterable[Deed]) -> dict[int, dict[int, bool]]:
+    """What each undo says of calls; one that undoes another says the contrary."""
+    said: dict[int, dict[int, bool]] = {}
+    for deed in deeds:
+        if deed.is_undo:
+            says = said[deed.seq] = {}
+            for one in deed.of:
+                contrary = {call: not stood for call, stood in said.get(one, {}).items()}
+                says |= contrary if one in said else {one: False}
+    return said
 
 
 def last_standing(deeds: Sequence[Deed]) -> Deed | None:
@@ -117,26 +128,29 @@ def redoable(deeds: Sequence[Deed]) -> Deed | None:
 
 
 def undone_since(deeds: Sequence[Deed], seq: int) -> tuple[int, ...]:
-    """What an undo names that goes back to this entry: calls that stand, and undos of what is older
-    and had stood there."""
-    stands = standing(deeds)
+    """What an undo names that goes back to this entry: undos since then of what had stood there,
+    the oldest last, for that one knows best, and calls that had not stood there but do now."""
+    said, stands = _said(deeds), standing(deeds)
     before = standing([deed for deed in deeds if deed.seq <= seq])
-    calls = [deed.seq for deed in deeds if deed.seq > seq and stands.get(deed.seq)]
     lacking = {call for call, stood in before.items() if stood and not stands[call]}
-    undos = [d.seq for d in deeds if d.is_undo and d.seq > seq and lacking.intersection(d.of)]
-    again = [deed.seq for deed in deeds if deed.seq > seq and not deed.is_undo]
-    return tuple(calls + undos) or tuple(again)
+    undos = [one for one in reversed(said) if one > seq and lacking.intersection(said[one])]
+    raised = {call for one in undos for call in said[one]}
+    calls = [call for call in stands if not before.get(call) and (stands[call] or call in raised)]
+    again = [call for call in stands if call > seq]
+    return tuple(undos + calls) or tuple(again)
 
 
 def moves_since(deeds: Sequence[Deed], seq: int, *, late: bool = False) -> tuple[Move, ...]:
     """What brings every path back to what it was at this entry, as far as it can be."""
     chains: dict[str, list[tuple[Change, bool]]] = {}
+    stands = standing(deeds)
     for deed in deeds:
         if deed.seq > seq:
+            is_doubtful = deed.late and not late and stands.get(deed.seq, True)
             for change in deed.changes:
-                chains.setdefault(change.path, []).append((change, deed.late and not late))
+                chains.setdefault(change.path, []).append((change, is_doubtful))
     moves = (_back(path, chain) for path, chain in chains.items())
-    return tuple(move for move in moves if move.present != move.target or move.halt)
+    return tuple(move for move in moves if move.present != move.target or move.halt or move.is_dark)
 
 
 def moves_against(deed: Deed) -> tuple[Move, ...]:

@@ -36,7 +36,8 @@ class Recording:
 
 def read_recordings(folder: str | os.PathLike[str]) -> list[Recording]:
     """In their order. ValueError where there is none, or one that is not to be understood."""
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))
+    all_names = [name for name in os.listdir(folder) if name.endswith(".jsonl")]
+    names = sorted(all_names, key=lambda name: (len(name), name))  # 10000 comes after 9999
     found = [_read(os.path.join(folder, name), name) for name in names]
     if not found:
         raise ValueError(f"{os.fspath(folder)} holds no recorded exchange")

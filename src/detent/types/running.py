@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from detent.types.durable import Durable
 from detent.types.usage import Usage
 
@@ -19,6 +21,17 @@ class Equipped(Durable, frozen=True, kw_only=True):
     """Limits, shaping and whatever else the loop goes by, as far as it is not the usual."""
     begins: bool = False
     """With this entry a run of the program begins."""
+    same: tuple[str, ...] = ()
+    """Fields that are left out here, for they are as in the entry of this kind before."""
+
+    def filled(self, before: "Equipped") -> "Equipped":
+        """With what is left out."""
+        return replace(
+            self,
+            system=before.system if "system" in self.same else self.system,
+            tools=before.tools if "tools" in self.same else self.tools,
+            same=tuple(name for name in self.same if name in before.same),
+        )
 
 
 class Unanswered(Durable, frozen=True, kw_only=True):

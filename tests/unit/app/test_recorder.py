@@ -277,8 +277,60 @@ def test_a_sync_that_nobody_waits_for_any_more_ends_quietly(
     assert begun.wait(30)
     may_end.set()
     stage.log.close()
-    assert durability._threads().submit(lambda: True).result(30), "it has come to its end"
+    assert durability._threads(os.getpid()).submit(lambda: True).result(30), (
+        "it has come to its end"
+    )
     assert caplog.records == []
+
+
+def test_a_later_event_loop_does_not_wait_for_one_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    real = os.fdatasync
+
+    def slow(descriptor: int) -> None:
+        begun.set()
+        may_end.wait(30)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", slow)
+    stage = Stage(tmp_path)
+
+    async def first() -> None:
+        await stage.recorder.emit(TurnEnded(turn=1, reason="end_turn"))
+
+    async def second() -> None:
+        may_end.set()
+        async with asyncio.timeout(30):
+            await stage.recorder.settle()
+
+    asyncio.run(first())
+    assert begun.wait(30)
+    asyncio.run(second())
+    assert not stage.log.unsynced
+    stage.log.close()
+
+
+def test_what_was_due_in_an_event_loop_that_is_gone_is_done_in_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "SYNC_AFTER", 0.01)
+    stage = Stage(tmp_path)
+
+    async def first() -> None:
+        stage.recorder.record(prompt())
+
+    async def second() -> None:
+        await asyncio.sleep(0.02)  # what was due is overdue
+        stage.recorder.record(prompt())
+        async with asyncio.timeout(30):
+            while stage.log.unsynced:
+                await asyncio.sleep(0.005)
+
+    asyncio.run(first())
+    asyncio.run(second())
+    stage.log.close()
 
 
 def test_without_an_event_loop_it_is_synced_at_the_end(tmp_path: Path) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from detent.loop.calls import CallRunner
 from detent.ports import Proposal
 from detent.testing import call, reply
+from detent.types.content import Call
 from detent.types.events import CallEnded, CallStarted
 from detent.types.files import Change, FileState
+from detent.types.outcomes import done
 from kitbench import READS, WRITES, BenchTool, bench
 
 CHANGE = Change("/p/a.txt", FileState(), FileState("file", 0o644, 1, "d"))
@@ -85,3 +88,44 @@ def test_a_look_that_does_not_end_holds_nobody_up() -> None:
     asyncio.run(go())
     (ended,) = run.of(CallEnded)
     assert ended.changed == ()
+
+
+def test_a_call_has_its_end_though_it_is_cancelled_twice_while_files_are_looked_at() -> None:
+    """An interrupt cancels calls at once, and the end of the step once more."""
+    noting = Noting()
+    run = bench("never", tools=TOOLS, checkpoints=noting)
+
+    async def go() -> None:
+        noting.may_end.clear()
+        async with CallRunner(run.kit) as runner:
+            runner.begin(0, Call("c", "act", "{}"))
+            await noting.looking.wait()
+            runner.cancel()
+            await asyncio.sleep(0)
+            asyncio.get_running_loop().call_later(0.01, noting.may_end.set)
+
+    asyncio.run(go())
+    (ended,) = run.of(CallEnded)
+    assert (ended.outcome, ended.changed) == (done("done"), (CHANGE,))
+
+
+def test_a_call_that_is_cancelled_before_it_begins_costs_nothing() -> None:
+    noting = Noting()
+    run = bench("never", tools=TOOLS, checkpoints=noting)
+
+    async def wait(proposal: Proposal) -> dict[str, FileState]:
+        noting.looking.set()
+        await asyncio.Event().wait()
+        return {}
+
+    noting.before = wait  # type: ignore[method-assign]
+
+    async def go() -> None:
+        async with CallRunner(run.kit) as runner:
+            runner.begin(0, Call("c", "act", "{}"))
+            await noting.looking.wait()
+            assert run.kit.account.spent.calls == 1
+
+    asyncio.run(go())
+    assert run.of(CallStarted) == []
+    assert run.kit.account.spent.calls == 0

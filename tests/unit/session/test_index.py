@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -105,6 +106,7 @@ def test_files_that_are_no_sessions_are_passed_over(shelf: Shelf) -> None:
     (folder / "empty.jsonl").write_bytes(b"")
     (folder / "notes.txt").write_text("hi")
     (folder / "folder.jsonl").mkdir()
+    os.mkfifo(folder / "pipe.jsonl")
     (folder / "line\nbreak.jsonl").write_bytes(b"")
     (Path(shelf.home) / "sessions" / "file").write_text("no folder")
     assert [card.id for card in cards(shelf)] == ["one"]
@@ -124,6 +126,14 @@ def test_damaged_lines_are_counted_and_later_versions_told(shelf: Shelf) -> None
     with path.open("ab") as file:
         file.write(b"\n")
     assert cards(shelf)[0].damaged == 2
+
+
+def test_numbers_to_which_nobody_counts_are_damage(shelf: Shelf) -> None:
+    path = shelf.add("one", prompt("apple"))
+    with open(path, "ab") as file:
+        file.write(frame(prompt("banana", seq=2**70)) + frame(prompt("cherry", seq=3)))
+    assert (cards(shelf)[0].damaged, found(shelf, "banana")) == (1, [])
+    assert found(shelf, "cherry") == [("one", 3, "prompt")]
 
 
 # Searching
@@ -199,6 +209,17 @@ def test_scripts_without_blanks_are_found_anywhere(shelf: Shelf, words: str, mar
     assert hit.snippet == "これは日本語テストです"
     assert "".join(hit.snippet[a:b] for a, b in hit.marks) == words
     assert hits(shelf, "本日") == []
+
+
+@pytest.mark.parametrize("words", [
+    "ガラス", "ラス", '"人々"', "오류", "오류를", "野家", "𠮷", "한국", "été", "スト"
+])  # fmt: skip
+def test_however_it_is_composed_and_wherever_it_stands(shelf: Shelf, words: str) -> None:
+    """As file names of macOS are: letters and their marks apart."""
+    apart = normalize("NFD", "ガラス 한국어파서오류를 ÉTÉ")
+    shelf.add("one", prompt(f"{apart} 人々は 𠮷野家 ﾃｽﾄスト"))
+    assert len(hits(shelf, words)) == len(hits(shelf, normalize("NFD", words))) == 1
+    assert hits(shelf, "ガララ") == []
 
 
 @pytest.mark.parametrize(
@@ -423,6 +444,51 @@ def without_words(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("DELETE FROM words_data")
         db.commit()
+
+
+def strange_value(column: str, value: str) -> Callable[[Path], None]:
+    """Damage that SQLite does not see."""
+
+    def change(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(f"UPDATE sessions SET {column} = {value}")
+            db.commit()
+
+    change.__qualname__ = f"{column}_{value}"
+    return change
+
+
+def schema_that_is_no_text(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET sql = CAST(x'435245415445ff20ff' AS TEXT)")
+        db.commit()
+
+
+STRANGE = (
+    ("place", "CAST(x'ff41' AS TEXT)"), ("facts", "'{'"), ("facts", "'{\"turns\":\"x\"}'"),
+    ("facts", "5"), ("changed", "'x'"), ("facts", "x'ff'"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("is_writable", [True, False], ids=["writable", "read-only"])
+@pytest.mark.parametrize(
+    "spoil",
+    [spoil_pages, schema_that_is_no_text, *(strange_value(*one) for one in STRANGE)],
+    ids=lambda spoil: spoil.__qualname__,
+)
+def test_damage_that_is_not_told_by_sqlite_either(
+    shelf: Shelf,
+    spoil: Callable[[Path], None],
+    is_writable: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fill(shelf)
+    spoil(Path(file_of(shelf.home)))
+    if not is_writable:
+        monkeypatch.setattr(opening, "discard", lambda *_: None)
+    assert [card.id for card in cards(shelf)] == ["one"]
+    assert found(shelf, "apple") == [("one", 2, "prompt")]
 
 
 @pytest.mark.parametrize(

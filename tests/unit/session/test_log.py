@@ -318,13 +318,73 @@ def test_a_sync_takes_blobs_first_then_the_records_then_the_names(
     assert done == ["sessions/p/s.jsonl"]
 
 
-def test_a_sync_that_fails_gives_the_reason_once(
+def test_a_sync_that_fails_is_not_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whoever waited for it may have been cancelled: the next one hears of it."""
     log = FileLog(str(tmp_path / "s.jsonl"), lambda: 1.0)
     log.append(opened())
     monkeypatch.setattr(os, "fdatasync", saying(errno.EIO))
     assert "Input/output error" in log.sync()
-    assert log.sync() == "", "a second try would only seem to succeed"
+    monkeypatch.undo()
+    assert not log.unsynced, "a second try would only seem to succeed"
+    log.append(prompt("y"))
+    assert "Input/output error" in log.sync()
     assert log.trouble == "", "it was written"
+    log.close()
+
+
+def test_one_that_nobody_closed_can_be_taken_up_again(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.jsonl")
+    log = FileLog(path, lambda: 1.0)
+    log.append(opened())
+    other = FileLog(path, lambda: 1.0)
+    with pytest.raises(Locked):
+        other.lock()
+    del log
+    other.lock()
+    other.close()
+
+
+def test_a_fork_of_the_process_neither_writes_nor_holds_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.jsonl")
+    log = FileLog(path, lambda: 1.0)
+    log.append(opened())
+    (asked, ask), (told, tell) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        log.append(prompt("not mine"))
+        os.write(tell, log.trouble.encode())
+        os.read(asked, 1)
+        os._exit(0)
+    assert "parent process" in os.read(told, 4096).decode()
+    log.append(prompt("mine"))
+    log.close()
+    other = FileLog(path, lambda: 1.0)
+    other.lock()  # while the child still lives
+    os.write(ask, b"x")
+    os.waitpid(child, 0)
+    for descriptor in (asked, ask, told, tell):
+        os.close(descriptor)
+    other.close()
+    assert [entry.seq for entry in read_log(path).entries] == [1, 2]
+
+
+def test_a_copy_is_seen_when_all_of_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.jsonl"
+    log = FileLog(str(path), lambda: 1.0)
+    with log.copying():
+        log.append(opened())
+        monkeypatch.setattr(os, "write", saying(errno.ENOSPC))
+        log.append(prompt("x"))
+    assert log.trouble and not path.exists(), "it lacks an entry"
+    monkeypatch.undo()
+    log.append(prompt("y"))
+    assert log.trouble == ""
+    assert os.listdir(tmp_path) == ["s.jsonl"]
+    assert [entry.seq for entry in read_log(str(path)).entries] == [1, 2, 3]
+    with pytest.raises(Locked):
+        FileLog(str(path), lambda: 1.0).lock()
     log.close()

@@ -44,7 +44,9 @@ def test_it_remembers(tmp_path: Path) -> None:
 
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
-    filled(tmp_path / "m", a=b"secret")
+    filled(tmp_path / "mirrors" / "m", a=b"secret")
+    assert stat.S_IMODE((tmp_path / "mirrors").stat().st_mode) == 0o700
+    (tmp_path / "mirrors" / "m").rename(tmp_path / "m")
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "m").iterdir()}
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o700
@@ -91,12 +93,55 @@ def test_a_pack_that_is_mostly_of_no_use_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SPARE", 10)
-    for _ in range(20):
-        filled(tmp_path / "m", a=b"ten bytes.")
-    (pack,) = (tmp_path / "m").glob("pack-*")
-    assert pack.stat().st_size <= 40
     mirror = Mirror(str(tmp_path / "m"))
-    assert contents(mirror) in ({}, {"a": b"ten bytes."})
+    mirror.folders[""] = {"b": file(mirror, b"stays")}
+    for number in range(20):
+        mirror.folders[""]["a"] = file(mirror, b"ten bytes%d" % (number % 10))
+        mirror.write([("", dict(mirror.folders[""]))])
+        if mirror.is_wasteful(15):
+            mirror.renew("call")
+    whole = {"a": b"ten bytes9", "b": b"stays"}
+    assert contents(mirror) == whole
+    mirror.write([("", {"c": file(mirror, b"more")})], "call")
+    mirror.close()
+    (pack,) = (tmp_path / "m").glob("pack-*")
+    assert pack.stat().st_size <= 44
+    again = Mirror(str(tmp_path / "m"))
+    assert (contents(again), again.running) == ({**whole, "c": b"more"}, "call")
+    again.close()
+
+
+def test_a_pack_that_cannot_be_renewed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror = Mirror(str(tmp_path))
+    mirror.folders[""] = {"a": file(mirror, b"one")}
+    mirror.write([("", dict(mirror.folders[""]))])
+
+    def full(*args: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_write_all", full)
+        with pytest.raises(OSError):
+            mirror.renew("")
+    assert len(list(tmp_path.glob("pack-*"))) == 1 and contents(mirror) == {"a": b"one"}
+    mirror.close()
+    again = Mirror(str(tmp_path))
+    assert contents(again) == {"a": b"one"}
+    again.close()
+
+
+def test_it_leaves_room_on_the_disk_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror = Mirror(str(tmp_path))
+    free = mirror.room()
+    assert free < os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+    monkeypatch.setattr(
+        os, "statvfs", lambda folder: os.statvfs_result((1, 1, 1000, 99, 99) + (0,) * 5)
+    )
+    assert mirror.room() < 0, "the last tenth of a small one"
     mirror.close()
 
 
@@ -140,8 +185,29 @@ def test_what_nobody_uses_any_more_is_swept(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     os.utime(tmp_path / "old", (1, 1))
     os.utime(tmp_path / "kept", (1, 1))
-    sweep(str(tmp_path), 1000.0, ["kept"])
+    sweep(str(tmp_path), 1000.0, 1000.0, ["kept"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "new"]
+
+
+def test_what_is_a_mirror_of_nothing_is_swept_earlier(tmp_path: Path) -> None:
+    mirrors, there = tmp_path / "mirrors", tmp_path / "there"
+    there.mkdir()
+    for name, root in (("here", there), ("gone", tmp_path / "gone"), ("just", tmp_path / "just")):
+        Mirror(str(mirrors / name), str(root)).close()
+        os.utime(mirrors / name, (100, 100 if name != "just" else 900))
+    (mirrors / "odd").mkdir()
+    os.utime(mirrors / "odd", (100, 100))
+    sweep(str(mirrors), 50.0, 500.0, [])
+    assert sorted(path.name for path in mirrors.iterdir()) == ["here", "just", "odd"]
+
+
+def test_a_mirror_of_another_folder_is_none(tmp_path: Path) -> None:
+    mirror = Mirror(str(tmp_path), "/one")
+    mirror.write([("", {"a": file(mirror, b"one")})])
+    mirror.close()
+    other = Mirror(str(tmp_path), "/other")
+    assert other.folders == {}
+    other.close()
 
 
 def seen(mode: int, **more: object) -> Seen:

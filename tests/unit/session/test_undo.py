@@ -135,8 +135,30 @@ def test_the_last_undo_that_was_not_redone_is_redone_next() -> None:
 def test_going_back_before_an_undo_names_the_undo() -> None:
     entries = [*log(), Undone(seq=13, of=(6,), changes=(change(C, B),))]
     deeds = deeds_of(entries)
-    assert undone_since(deeds, 7) == (12, 13)
+    assert undone_since(deeds, 7) == (13, 12)
     assert set(moves_since(deeds, 7)) == {Move("/p/f", B, C), Move("/p/new", X, NONE)}
+
+
+def test_going_back_before_a_redo_takes_that_back_too() -> None:
+    """Call 6 is undone, then there is call 12, then 6 is redone: before 12 it did not stand."""
+    undone = Undone(seq=9, of=(6,), changes=(change(C, B),))
+    redone = Undone(seq=14, of=(9,), changes=(change(B, C),))
+    entries = [*log()[:8], undone, *log()[9:], redone]
+    deeds = deeds_of(entries)
+    assert standing(deeds) == {4: True, 6: True, 12: True}
+    of = undone_since(deeds, 11)
+    back = [*entries, Undone(seq=15, of=of)]
+    assert standing(deeds_of(back)) == {4: True, 6: False, 12: False}
+    again = [*back, Undone(seq=16, of=(15,))]
+    assert standing(deeds_of(again)) == {4: True, 6: True, 12: True}
+    of = undone_since(deeds_of(again), 6)
+    assert standing(deeds_of([*again, Undone(seq=17, of=of)])) == {4: True, 6: True, 12: False}
+
+
+def test_a_file_whose_bytes_nobody_kept_is_never_as_it_was() -> None:
+    dark = FileState("file", 0o644, 5)
+    (move,) = moves_since(deeds_of([ended(1, "one", change(dark, dark))]), 0)
+    assert move.is_dark
 
 
 def test_only_an_undo_without_an_end_was_cut_off() -> None:
@@ -153,3 +175,9 @@ def test_what_a_call_that_was_cut_off_may_have_done_is_taken_back_only_on_demand
     deeds = deeds_of([replied(1, "one", "two"), late, ended(3, "two", change(B, C))])
     assert moves_since(deeds, 1) == (Move("/p/f", C, B, "late"),)
     assert moves_since(deeds, 1, late=True) == (Move("/p/f", C, A),)
+
+
+def test_what_was_taken_back_of_a_call_that_was_cut_off_is_in_doubt_no_more() -> None:
+    late = msgspec.structs.replace(ended(2, "one", change(A, B)), late=True)
+    deeds = deeds_of([replied(1, "one"), late, Undone(seq=3, of=(2,), changes=(change(B, A),))])
+    assert moves_since(deeds, 1) == (), "a second undo must not bring it back"

@@ -17,7 +17,7 @@ from detent.surfaces.headless.choice import (
     Choice,
 )
 from detent.surfaces.tables.session_table import found, listed, told
-from detent.surfaces.tables.widths import fitted, padded, width_of
+from detent.surfaces.tables.widths import fitted, width_of
 from detent.types.budget import Spent
 
 HOSTILE = "\x1b]0;x\x07red\u202e\u200b\x9b2J 日本語\n\tnext\x00"
@@ -42,7 +42,6 @@ def is_plain(line: str) -> bool:
 )
 def test_widths(text: str, width: int) -> None:
     assert width_of(text) == width
-    assert width_of(padded(text, 9)) == 9
     assert fitted(text, width) == text
 
 
@@ -92,6 +91,21 @@ def test_a_session_at_a_glance_is_plain() -> None:
     assert any("steps 1–2 · 1 call · no end · rewound" in line for line in told(one, 0))
 
 
+def test_a_turn_without_an_answer_and_times_that_cannot_be() -> None:
+    turn = TurnView(3, 1e300, "go", "", (), 0, (), "", "", 0, False)
+    lines = "\n".join(told(Overview(card(), (turn,), (), Spent()), 0))
+    assert "Turn 1 · ????-??-?? ??:?? · no answer · 0 calls · no end" in lines
+
+
+@pytest.mark.parametrize("width", [20, 31, 80])
+def test_wide_characters_leave_no_more_room_than_there_is(width: int) -> None:
+    wide = "漢字" * 60
+    for text, marks in ((wide, ((4, 6), (20, 22))), (wide, ((90, 94),))):
+        line = list(found([hit(text, *marks)], width, is_coloured=True))[1]
+        assert width_of(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) <= width
+        assert "\x1b[1m" in line
+
+
 # Choosing
 
 
@@ -124,9 +138,19 @@ def test_typing_narrows_and_arrows_move() -> None:
 
 def test_a_number_chooses_its_line() -> None:
     assert chosen("3") == "apple tart"
-    assert chosen("9", "9") == "cherry cake" == chosen("0", ERASE, "4")
+    assert chosen("0", ERASE, "4") == "cherry cake"
     assert chosen("2", DOWN) == "apple tart"
-    assert chosen(*"99999999999999999999") == "cherry cake"
+    assert chosen("9", "9") == "" == chosen(*"99999999999999999999")
+    assert chosen(*"30000003") == "apple tart", "one that no line has is looked for, as words are"
+
+
+@pytest.mark.parametrize("width", [20, 30, 58, 200])
+def test_what_is_typed_can_be_seen_however_narrow_it_is(width: int) -> None:
+    choice = Choice(cards())
+    for key in "a very long 日本語 apple":
+        choice.press(key)
+    question = choice.lines(width, 24)[-1]
+    assert question.endswith("apple") and width_of(question) < width
 
 
 def test_a_long_list_shows_the_part_around_the_choice() -> None:

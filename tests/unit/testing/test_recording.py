@@ -54,6 +54,12 @@ def test_the_same_bytes_come_back(tmp_path: Path) -> None:
         assert server.requests == [b"a"]
 
 
+def test_their_order_is_that_of_their_numbers(tmp_path: Path) -> None:
+    for number in (10_000, 2, 9_999):
+        keep(tmp_path, number, str(number))
+    assert [one.body for one in read_recordings(tmp_path)] == [b"2", b"9999", b"10000"]
+
+
 def test_the_same_request_gets_its_own_answer_in_any_order(tmp_path: Path) -> None:
     keep(tmp_path, 1, "a", {"ms": 1, "got": OK + "one!"})
     keep(tmp_path, 2, "b", {"ms": 1, "got": OK + "two!"})

@@ -27,14 +27,18 @@ class Reader:
         self.missed: set[str] = set()
         """What is not covered, in words."""
         known = (seen for names in mirror.folders.values() for seen in names.values())
-        self._bytes = sum(map(packed, known))
+        self.bytes = sum(map(packed, known))
+        """What the bytes in use come to."""
         self._keep: Keep | None = None
         self._until = 0.0
+        self._room = 0
+        """Bytes that may be taken of the disk."""
 
     def begin(self, keep: Keep | None) -> None:
         """A look begins. `keep` gets the bytes of what is new."""
         self._keep = keep
         self._until = time.monotonic() + self._terms.seconds
+        self._room = self._mirror.room()
 
     @property
     def is_late(self) -> bool:
@@ -47,8 +51,8 @@ class Reader:
         return True
 
     def count(self, old: Seen | None, new: Seen | None) -> None:
-        """What the bytes in use come to."""
-        self._bytes += packed(new) - packed(old)
+        """One has become the other."""
+        self.bytes += packed(new) - packed(old)
 
     def seen(self, place: str, facts: os.stat_result, old: Seen | None) -> Seen | None:
         """None: it has gone meanwhile, or what it says cannot be told."""
@@ -81,6 +85,7 @@ class Reader:
         else:
             try:
                 offset = self._mirror.add(data)
+                self._room -= len(data)
             except OSError as error:
                 self.missed.add(f"the bytes of files that cannot be copied ({error.strerror})")
                 return _without_bytes(facts)
@@ -94,8 +99,10 @@ class Reader:
         most, all_most = self._terms.file_bytes, self._terms.bytes
         if size > most:
             self.missed.add(f"the bytes of files of more than {most / (1 << 20):g} MB")
-        elif self._bytes + size > all_most:
+        elif self.bytes + size > all_most:
             self.missed.add(f"more than {all_most / (1 << 20):g} MB in {self._root}")
+        elif size > self._room:
+            self.missed.add("the bytes of files for which the disk has no room")
         else:
             return self.is_late
         return True
@@ -142,7 +149,7 @@ def _read(path: str, most: int) -> tuple[os.stat_result, bytes]:
         if not stat.S_ISREG(facts.st_mode):
             raise FileNotFoundError(path)
         data = os.read(descriptor, min(facts.st_size, most) + 1)
-        while len(data) > facts.st_size and len(data) <= most:  # it grows while it is read
+        while data and len(data) != facts.st_size and len(data) <= most:  # it grows, or is slow
             more = os.read(descriptor, most + 1 - len(data))
             if not more:
                 break

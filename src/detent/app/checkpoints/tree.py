@@ -7,6 +7,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 from detent.app.checkpoints.reading import Keep, Reader, is_text
 from detent.app.checkpoints.terms import Terms
@@ -86,7 +87,8 @@ class Tree:
 
     def effort(self, touched: Touched) -> int:
         """About how many names a look takes."""
-        if touched.is_partial or self.root in touched.lost or self._are_rules_old:
+        is_long = touched.is_partial or self.root in touched.lost or self._are_rules_old
+        if is_long or self.mirror.is_wasteful(self._reader.bytes):
             return self._count + 1
         return len(touched) + len(self._linked)
 
@@ -126,6 +128,9 @@ class Tree:
                 (folder, {n: listing.get(n) for n in names} if listing is not None else None)
             )
         self.mirror.write(piece, running)
+        if running and self.mirror.is_wasteful(self._reader.bytes):
+            with suppress(OSError):  # for want of room, which it was to make
+                self.mirror.renew(running)
 
     def close(self) -> None:
         self.stop_watching()

@@ -1,6 +1,7 @@
 """The folders of a workspace with their mirrors: what a command has changed in them."""
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,6 +20,8 @@ MOST_CHANGES = 20_000
 """Of one call. Whoever changes more has made a new tree."""
 UNUSED = 30 * 24 * 3600.0
 """Seconds after which a mirror that nobody opened goes."""
+GONE = 24 * 3600.0
+"""The same, where the folder is not there any more."""
 
 
 class MirroredWorkspace:
@@ -40,7 +43,9 @@ class MirroredWorkspace:
         self.missed: set[str] = set()
         self.began: dict[str, Differences] = {}
         """By the call that was running when a mirror was last written: what is not as it was."""
-        for root in _outermost(roots):
+        wide = {root for root in roots if _is_shared(root)}
+        self.missed |= {f"what commands change in {root}: others work there, too" for root in wide}
+        for root in _outermost([root for root in roots if root not in wide]):
             try:
                 self.trees.append(self._opened(root))
             except OSError as error:
@@ -48,8 +53,8 @@ class MirroredWorkspace:
 
     def _opened(self, root: str) -> Tree:
         folder = os.path.join(self._mirrors, slug(root))
-        mirror = Mirror(folder)
-        tree = Tree(root, mirror, self._terms, self._own, self._is_over)
+        mirror = Mirror(folder, root)
+        tree = Tree(root, mirror, self._terms, self._own | _kept_by_programs(root), self._is_over)
         with suppress(OSError):
             tree.watch(Watcher())
         try:
@@ -62,7 +67,8 @@ class MirroredWorkspace:
             raise
         with suppress(OSError):
             os.utime(folder)
-            sweep(self._mirrors, time.time() - UNUSED, [slug(root)])
+            now = time.time()
+            sweep(self._mirrors, now - UNUSED, now - GONE, [slug(root)])
         return tree
 
     @property
@@ -154,6 +160,27 @@ def _without_masks(found: Differences) -> Differences:
         and not any(other.startswith(f"{path}/") for other in found)
     }
     return {path: found[path] for path in found if path not in masks} if masks else found
+
+
+def _is_shared(root: str) -> bool:
+    """The whole machine, the home folders of all, a folder for everybody's files: what happens
+    there while a command runs is hardly its work."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if root != home and f"{home}/".startswith(f"{root.rstrip('/')}/"):
+        return True
+    with suppress(OSError):
+        mode = os.stat(root).st_mode
+        return bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
+    return False
+
+
+def _kept_by_programs(root: str) -> frozenset[str]:
+    """In the home folder itself: browsers, shells and so on write there all the time."""
+    if root != os.path.realpath(os.path.expanduser("~")):
+        return frozenset()
+    with suppress(OSError), os.scandir(root) as entries:
+        return frozenset(e.path for e in entries if e.name.startswith(".") and e.is_dir())
+    return frozenset()
 
 
 def _outermost(roots: Sequence[str]) -> list[str]:

@@ -54,9 +54,10 @@ def _path(grounds: Grounds, session: str) -> str:
 
 def _lacking(reading: Reading) -> Iterator[str]:
     if reading.damaged:
-        yield f"{reading.damaged} damaged lines of the session are not in it"
+        lines = "1 damaged line" if reading.damaged == 1 else f"{reading.damaged} damaged lines"
+        yield f"left out: {lines} of the session"
     if reading.strange:
-        yield f"the session holds {reading.strange}, which a later version has written: left out"
+        yield f"left out: {reading.strange}, which a later version has written"
 
 
 def rendered(entries: Sequence[Entry], form: Form, price: Price, read: Bytes) -> bytes:

@@ -108,7 +108,7 @@ def _results(counted: Sequence[Entry], whole: set[int]) -> Iterator[int]:
     """An answer that is left out takes the results of its calls with it."""
     calls = {
         block.id
-        for entry in counted
+        for entry in (counted if whole else ())
         if isinstance(entry, Replied) and entry.seq in whole
         for block in entry.content
         if isinstance(block, Call)

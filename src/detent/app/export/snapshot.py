@@ -7,7 +7,7 @@ log whenever it is wanted and is never the truth about anything.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
 from detent.app.export.mutations import History, Said, histories, messages_of, serial_of
 from detent.context.account import Account, Price
@@ -88,7 +88,7 @@ class Snapshot(Struct, frozen=True):
 def snapshot(entries: Sequence[Entry], price: Price) -> Snapshot:
     opened = next((e for e in entries if isinstance(e, Opened)), None)
     names = [e.name for e in entries if isinstance(e, Named)]
-    prompts = [e.system for e in entries if isinstance(e, Equipped)]
+    prompts = [e.system for e in entries if isinstance(e, Equipped) and "system" not in e.same]
     messages = tuple(_messages(entries))
     user, system = _contexts(not_rewound(entries))
     return Snapshot(
@@ -104,11 +104,6 @@ def snapshot(entries: Sequence[Entry], price: Price) -> Snapshot:
         file_history=tuple(_file_history(entries)),
         budget=_budget(entries, price),
     )
-
-
-def resumed_serial(given: dict[str, Any]) -> int:
-    """Where numbering goes on after a snapshot: the largest last serial of all its messages."""
-    return serial_of(convert(m["metadata"], History) for m in given["messages"])
 
 
 def plugin_states(entries: Sequence[Entry]) -> dict[str, Any]:

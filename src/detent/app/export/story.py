@@ -218,6 +218,8 @@ def _said(entry: Entry) -> str:
         case Switched(model=model, mode=mode, reason=reason):
             what = " and ".join(filter(None, (model, f"mode {mode}" if mode else "")))
             return f"From here on: {what}" + (f" ({reason})" if reason else "")
+        case Undone(begun=True):
+            return ""  # what came of it is told by the one that follows
         case Undone(of=seqs, left=left):
             kept = f"; left alone: {', '.join(left)}" if left else ""
             return f"Undone: the file changes of entries {_listed(seqs)}{kept}"

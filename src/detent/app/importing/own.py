@@ -1,11 +1,16 @@
 """`detent sessions export --format json`, read back: the same entries under the same numbers."""
 
+import os
+
 import msgspec
 
 from detent.app.importing.record import Found, Unreadable, is_id
+from detent.session.folding import MOST_ENTRIES
 from detent.types.events import Entry, Opened
 
 FORMAT = 1
+LATEST = 1e11
+"""Seconds: some thousand years from now."""
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -39,6 +44,10 @@ def read_own(data: bytes) -> Found:
     if opened is None or not is_id(opened.session):
         raise Unreadable("it does not say which session it is")
     numbers = [entry.seq for entry in entries]
-    if numbers != sorted(set(numbers)) or numbers[0] < 1:
+    if numbers != sorted(set(numbers)) or not 0 < numbers[0] <= numbers[-1] < MOST_ENTRIES:
         raise Unreadable("its entries are not in their order")
+    if not all(0 <= entry.at < LATEST for entry in entries):
+        raise Unreadable("its entries have times that cannot be")
+    if not os.path.isabs(opened.cwd) or "\0" in opened.cwd:
+        raise Unreadable("it does not say in which folder it ran")
     return Found(opened.session, opened.cwd, entries)

@@ -19,6 +19,11 @@ LONGEST_LINE = 64 * 1024 * 1024
 SPOKEN = ("user", "assistant")
 TALK = (*SPOKEN, "system", "attachment", "progress")
 Line = dict[str, Any]
+NEEDED = frozenset({
+    "type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "timestamp", "message", "isMeta",
+    "isCompactSummary", "compactMetadata", "attachment", "sessionId", "cwd", "version",
+})  # fmt: skip
+"""The rest is often the larger half: results are told twice."""
 
 
 class Transcript:
@@ -28,6 +33,7 @@ class Transcript:
         """By who gave it: custom-title, ai-title, summary; the last of each."""
         self.first: Line = {}
         """The first line that says where the session ran."""
+        self._ids: set[str] = set()
         self._lines = [line for raw in lines if (line := self._read(raw)) is not None]
 
     def _read(self, raw: bytes) -> Line | None:
@@ -49,6 +55,11 @@ class Transcript:
         if line.get("isSidechain") is True or line.get("teamName"):
             self.left_out["line of a subagent"] += 1
             return None
+        if _id(line) in self._ids:
+            self.left_out["line that came twice"] += 1
+            return None
+        self._ids |= {_id(line)} - {""}
+        line = {key: line[key] for key in NEEDED & line.keys()}
         if not self.first and isinstance(line.get("cwd"), str):
             self.first = line
         return line

@@ -20,6 +20,8 @@ class Past:
         self.started_at: int | None = None
         self.ended: CallEnded | None = None
         self.ended_at: int | None = None
+        self.is_overtaken = False
+        """It had ended, but for what it did to files, when the turn was interrupted."""
         self.is_parsed = False
         self.is_admitted = False
 
@@ -65,6 +67,9 @@ class Calls:
                 case CallEnded(call_id=call_id):
                     past = self.of(call_id)
                     past.ended, past.ended_at = entry, place
+                    past.is_overtaken = past.started_at is not None and _has_interrupt(
+                        entries[past.started_at - begin : place]
+                    )
                 case _:
                     pass
 
@@ -95,8 +100,14 @@ class Calls:
         return past.started.kept if past.started else {}
 
     async def after(self, call_id: str) -> tuple[Change, ...]:
-        ended = self.of(call_id).ended
-        return ended.changed if ended else ()
+        past = self.of(call_id)
+        if past.is_overtaken:
+            await self._tape.reach(past.ended_at)
+        return past.ended.changed if past.ended else ()
+
+
+def _has_interrupt(entries: Sequence[Entry]) -> bool:
+    return any(isinstance(entry, Replied) and entry.stop == "cancelled" for entry in entries)
 
 
 def _known(outcome: object) -> bool:

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from detent.app.replay.tape import Tape, bare
 from detent.loop.listener import Broken
 from detent.loop.summarising import CALLED, NO_SUMMARY
+from detent.models.retry import halved
 from detent.ports import DeltaSink
 from detent.types.content import AssistantBlock, Call, Text, Thinking
 from detent.types.deltas import Begun, CallReady, Counted, Delta, Sealed
@@ -53,6 +56,8 @@ class RecordedModel:
         self.is_silent = False
         """It has nothing more to say to the request at hand."""
         self._asked = 0
+        self._gave_way = False
+        """Another model has taken the request over."""
         self.tries_again = False
         """It is to make a further attempt, which the account may not allow."""
         self.has_tried = False
@@ -60,6 +65,7 @@ class RecordedModel:
     async def stream(self, request: Request, deltas: DeltaSink) -> Reply:
         asked = min(request.max_output or self.max_output, self.max_output or request.max_output)
         self._asked, self.tries_again, self.has_tried = asked, False, False
+        self._gave_way = False
         try:
             if self._is_compacting():
                 return await self._sum_up(deltas, asked)
@@ -120,7 +126,7 @@ class RecordedModel:
     async def _speak(self, entry: Replied, deltas: DeltaSink) -> None:
         """All that was said, at once; the calls in it begin when the tape lets them."""
         self._ids.extend(entry.sent)
-        await deltas(Begun(entry.model, entry.provider, entry.max_output))
+        await deltas(Begun(entry.model, entry.provider, self._limit(entry.max_output)))
         content = _as_sent(entry)
         for index, block in enumerate(content):
             for delta in _deltas(index, block):
@@ -159,6 +165,7 @@ class RecordedModel:
         await self._tape.reach(place)
         if isinstance(entry, Switched):
             self._switch(entry.model)
+            self._gave_way = entry.model != self._first
             switched = bare(entry)
             assert isinstance(switched, Switched)
             await deltas(switched)
@@ -166,6 +173,7 @@ class RecordedModel:
             await deltas(Begun(entry.model, "", asked))
             await deltas(Counted(entry.usage))
             await deltas(Discarded("the attempt failed"))
+        await self._tape.reach(None if place is None else place + 1)  # until it is told
 
     async def _sum_up(self, deltas: DeltaSink, asked: int) -> Reply:
         while True:
@@ -202,6 +210,14 @@ class RecordedModel:
                 break
             found.append((place, entry))
         return found
+
+    def _limit(self, recorded: int) -> int:
+        """What was asked for. Who runs out of time asks for half, and another model has its own."""
+        tried = self._asked
+        while tried > recorded and (half := halved(tried)) < tried:
+            tried = half
+        is_told = self._gave_way or not self._asked or tried == recorded
+        return recorded if is_told else self._asked
 
     def _switch(self, model: str) -> None:
         if model in self._outputs:
@@ -253,9 +269,7 @@ def failure_of(entry: Unanswered) -> Exception:
 def _as_sent(entry: Replied) -> tuple[AssistantBlock, ...]:
     """With the ids that the model wrote."""
     return tuple(
-        Call(entry.sent.get(block.id, block.id), block.name, block.arguments)
-        if isinstance(block, Call)
-        else block
+        replace(block, id=entry.sent.get(block.id, block.id)) if isinstance(block, Call) else block
         for block in entry.content
     )
 

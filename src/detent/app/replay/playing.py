@@ -13,6 +13,7 @@ from detent.app.replay.report import Difference, differing, missing
 from detent.app.replay.run import Run
 from detent.app.replay.tape import Tape
 from detent.loop.turn import run_turn
+from detent.session.cutting import NOT_THERE
 from detent.types.budget import Spent
 from detent.types.content import Call
 from detent.types.events import (
@@ -40,12 +41,14 @@ class Player:
         self.unclear: list[int] = []
         """Places of turns in which something came from outside."""
         self.run: Run | None = None
+        self.made: list[Entry] = []
         self.turns = 0
         self.unchecked = 0
         self.difference: Difference | None = None
         self._loop = QuietLoop()
         self._main: asyncio.Task[Any] | None = None
         self._is_cancelled = False
+        self._equipped: Equipped | None = None
 
     def play(self) -> None:
         entries, tape = self.tape.entries, self.tape
@@ -64,7 +67,8 @@ class Player:
         finally:
             self._loop.close()
 
-    def _equip(self, equipped: Equipped) -> None:
+    def _equip(self, told: Equipped) -> None:
+        equipped = self._equipped = told if self._equipped is None else told.filled(self._equipped)
         if equipped.terms.get("shared"):
             self.run = None  # others spend from the same account
         elif self.run is None or equipped.begins:
@@ -73,7 +77,9 @@ class Player:
             self.run.equip(equipped)
 
     def _take(self, entry: Entry, made: Entry | None) -> None:
-        self._loop.idled = 0
+        self._loop.rounds = 0
+        if made is not None:
+            self.made.append(entry)
         if self.run is not None:
             self.run.take(entry, made)
 
@@ -108,7 +114,7 @@ class Player:
 
     def _abandon(self) -> None:
         """A fault of ours: nothing may be left that waits."""
-        self._loop.idled = 0
+        self._loop.rounds = 0
         self._kill()
         left = asyncio.all_tasks(self._loop)
         for task in left:
@@ -207,7 +213,9 @@ def end_of_turn(entries: Sequence[Entry], place: int) -> int:
         match entries[end]:
             case TurnEnded():
                 return end + 1
-            case Equipped() | Prompted(steered=False):
+            case Equipped() | Prompted(steered=False) | Reminded(source="fork"):
+                return _as_far_as_known(entries, begun, end)
+            case CallEnded(outcome=Cut(reason=reason)) if reason == NOT_THERE:
                 return _as_far_as_known(entries, begun, end)
             case _:
                 pass

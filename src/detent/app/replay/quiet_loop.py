@@ -8,18 +8,17 @@ from typing import Any
 Idle = Callable[[bool], bool]
 """Called when everybody waits, and whether a timer is set. Makes something go on, or gives False:
 then the next timer is due."""
-MOST_IDLE = 100_000
-"""Times in a row: no timer of ours is that far away."""
+MOST_ROUNDS = 100_000
+"""Without an entry: no timer of ours is that far away, and nobody has so much to do."""
 
 
 class _Watched(selectors.DefaultSelector):
     """The event loop asks it to wait only when nothing else is left to do."""
 
-    on_idle: Callable[[float | None], None]
+    on_round: Callable[[float | None], None]
 
     def select(self, timeout: float | None = None) -> Any:
-        if timeout is None or timeout > 0:
-            self.on_idle(timeout)
+        self.on_round(timeout)
         return super().select(0)
 
 
@@ -28,19 +27,20 @@ class QuietLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self.idle: Idle = lambda has_timer: False
-        self.idled = 0
-        """How often, since something went on."""
+        self.rounds = 0
+        """Since the last entry."""
         self._time = 0.0
         watched = _Watched()
-        watched.on_idle = self._on_idle
+        watched.on_round = self._on_round
         super().__init__(watched)
 
     def time(self) -> float:
         return self._time
 
-    def _on_idle(self, until_next_timer: float | None) -> None:
-        self.idled += 1
-        if self.idled > MOST_IDLE:
+    def _on_round(self, until_next_timer: float | None) -> None:
+        self.rounds += 1
+        if self.rounds > MOST_ROUNDS:
             raise RuntimeError("the replay hangs")
-        if not self.idle(until_next_timer is not None):
+        is_idle = until_next_timer is None or until_next_timer > 0
+        if is_idle and not self.idle(until_next_timer is not None):
             self._time += until_next_timer or 0.0

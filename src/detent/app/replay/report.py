@@ -36,6 +36,11 @@ class Report(Struct, frozen=True, omit_defaults=True):
     """Came out again, byte for byte."""
     given: int
     """Taken as they are: what people and the program wrote around the turns."""
+    bytes: int = 0
+    """Of the entries that came out again."""
+    inputs: int = 0
+    """Of these bytes, what was taken from the log and only written down again: words of the model,
+    results of tools, times."""
     unchecked: int = 0
     turns: int = 0
     why_unchecked: tuple[str, ...] = ()

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from detent.app.replay.given import inputs_in
 from detent.app.replay.playing import Player
 from detent.app.replay.report import Report
 from detent.app.replay.tape import Show
 from detent.session.reading import read_log
+from detent.types.codec import encode
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Opened, Prompted
 from detent.types.running import Equipped
@@ -26,7 +28,7 @@ def replay(path: str, show: Show | None = None) -> Report:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
     if opened is None:
         raise BadInput(f"no session can be read from {path}")
-    whole = _without_hole(entries[: reading.understood])
+    whole = _without_hole(entries[: reading.understood], opened.forked_at)
     reasons: list[str] = []
     if reading.damaged:
         reasons.append(
@@ -70,6 +72,8 @@ def replayed(entries: Sequence[Entry], show: Show | None = None) -> Report:
         entries=len(entries),
         made=tape.made,
         given=tape.given - player.unchecked,
+        bytes=sum(len(encode(entry)) for entry in player.made),
+        inputs=sum(map(inputs_in, player.made)),
         unchecked=player.unchecked,
         turns=player.turns,
         difference=player.difference,
@@ -84,10 +88,11 @@ def _why(entries: Sequence[Entry]) -> str:
     return "turns were recorded without what a replay goes by"
 
 
-def _without_hole(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Up to the first number that is missing."""
-    for place, entry in enumerate(entries):
-        if entry.seq != entries[0].seq + place:
+def _without_hole(entries: Sequence[Entry], forked_at: int) -> Sequence[Entry]:
+    """Up to the first number that is missing. A fork has not all that its parent had."""
+    for place in range(1, len(entries)):
+        seq, before = entries[place].seq, entries[place - 1].seq
+        if seq != before + 1 and before >= forked_at:
             return entries[:place]
     return entries
 

@@ -71,7 +71,7 @@ class RecordedTools:
             await self._tape.reach(None)
         assert past.ended is not None and past.ended_at is not None
         self.held.append(past)
-        while past in self.held and self._tape.front < past.ended_at:
+        while past in self.held and self._tape.front < past.ended_at and not past.is_overtaken:
             await self._tape.moved()
         if past in self.held:
             self.held.remove(past)

@@ -1,15 +1,15 @@
 """Deleting sessions, with everything that only they need."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from detent.app.kept_jobs import running_in
 from detent.app.sessions.records import Deleted
 from detent.session.blobs import Blobs
 from detent.session.facts import SessionCard
 from detent.session.index.opening import NoIndex, consult
 from detent.session.log import FileLog, Locked
-from detent.session.store import Store
 from detent.session.sweeping import sweep
 
 
@@ -28,8 +28,16 @@ def delete(home: str, cards: Sequence[SessionCard]) -> Deleted:
         with suppress(NoIndex):
             consult(home, lambda catalogue: None)  # what it knows of them goes, too
         with suppress(OSError):  # what cannot be read may name any blob: all are kept
-            freed += sweep(Blobs(home), Store(home).files())
+            freed += sweep(Blobs(home), _logs(os.path.join(home, "sessions")))
     return Deleted(tuple(done), kept, freed)
+
+
+def _logs(root: str) -> Iterator[str]:
+    """All of them. Raises OSError for a folder that cannot be looked into."""
+    for folder in (os.path.join(root, name) for name in os.listdir(root)):
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name.endswith(".jsonl"):
+                yield os.path.join(folder, name)
 
 
 def _delete(path: str) -> int:
@@ -39,6 +47,9 @@ def _delete(path: str) -> int:
     log.lock()
     try:
         outputs = path.removesuffix(".jsonl")
+        if running := running_in(outputs):
+            pids = " ".join(map(str, running))
+            raise OSError(f"a background job of it still runs (kill {pids} ends it)")
         size = _size(outputs) + os.stat(path).st_size
         if os.path.isdir(outputs) and not os.path.islink(outputs):
             from shutil import rmtree

@@ -1,5 +1,6 @@
 """Listing and finding sessions, by the index."""
 
+import os
 from collections.abc import Sequence
 
 from detent.session.facts import SessionCard
@@ -17,9 +18,11 @@ class Several(BadInput):
     """More than one session is meant; `cards` are the likeliest."""
 
     def __init__(self, wanted: str, cards: Sequence[SessionCard]) -> None:
-        what = f"{wanted!r} may be one of several sessions" if wanted else "which session is meant"
+        what = (
+            f"{wanted!r} may be one of several sessions." if wanted else "which session is meant?"
+        )
         lines = "".join(f"\n  {line(card)}" for card in cards[:MOST_CANDIDATES])
-        super().__init__(f"{what}? Name one by its id:{lines}")
+        super().__init__(f"{what} Name one by its id:{lines}")
         self.cards = tuple(cards)
 
 
@@ -46,7 +49,7 @@ def hits(home: str, words: str, most: int, cwd: str | None = None) -> list[Hit]:
 def find(home: str, cwd: str, wanted: str, *, by_words: bool = True) -> str:
     """The log of the session that is meant: by its id or the beginning of it, its name, or words
     that only it holds; those of this folder come first. Raises Several, and BadInput."""
-    path = Store(home).find(wanted, cwd)
+    path = Store(home).find(wanted, cwd) if wanted and os.sep not in wanted else None
     if path is not None:
         return path
     everywhere = cards(home)
@@ -56,7 +59,7 @@ def find(home: str, cwd: str, wanted: str, *, by_words: bool = True) -> str:
     if not found and by_words:
         found = _holding(home, cwd, wanted, everywhere)
     if not found:
-        raise BadInput(f"no session {wanted!r} was found")
+        raise BadInput(f"no session {wanted!r} was found; see detent sessions --all")
     if len(found) > 1:
         raise Several(wanted, found)
     return found[0].path

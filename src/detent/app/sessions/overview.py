@@ -12,10 +12,10 @@ from detent.context.books import Books
 from detent.session.facts import Facts
 from detent.session.folding import add, stands
 from detent.session.reading import read_log
+from detent.session.undo import deeds_of, standing
 from detent.types.content import Text, plain_text
 from detent.types.errors import BadInput
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied, TurnEnded
-from detent.types.files import Undone
 
 
 def overview(options: Options, wanted: str) -> Overview:
@@ -31,8 +31,8 @@ def overview(options: Options, wanted: str) -> Overview:
         raise BadInput(f"no session can be read from {path}")
     entries = reading.entries
     turns = tuple(_turns(entries))
-    undone = {seq for entry in entries if isinstance(entry, Undone) for seq in entry.of}
-    changed = _changed(entry for entry in entries if entry.seq not in undone)
+    stood = standing(deeds_of(entries))
+    changed = _changed(entry for entry in entries if stood.get(entry.seq, True))
     spent = Books(prices(grounds.settings)).read(entries).total
     return Overview(card, turns, changed, spent)
 

@@ -94,6 +94,9 @@ class _Judge:
             return [Left(path, OUTSIDE)]
         if os.path.normpath(path) != path:
             return [Left(path, OUTSIDE)]
+        if move.is_dark:
+            is_back = move.target == NOTHING and not os.path.lexists(path)
+            return [] if is_back else [Left(path, NOT_KEPT)]
         try:
             way = self._way(move, state_of(path))
         except OSError as error:
@@ -107,7 +110,7 @@ class _Judge:
             return Way(move.path, move.present, move.target, is_back=True) if is_told else None
         if present != move.present and not (self._is_again and _is_between(move, present)):
             return self._changed(move, present)
-        if not _can_be_made(move.target) or not _can_be_made(present):
+        if "other" in (move.target.kind, present.kind):
             return Left(move.path, NOT_KEPT)
         if move.target.kind == "file":
             try:
@@ -142,10 +145,6 @@ def _is_between(move: Move, present: FileState) -> bool:
     if present == NOTHING:
         return True
     return present.kind == "folder" and "folder" in (move.present.kind, move.target.kind)
-
-
-def _can_be_made(state: FileState) -> bool:
-    return state.kind != "other" and not (state.kind == "file" and not state.digest)
 
 
 def _emptied(found: list[Way | Left]) -> list[Way | Left]:

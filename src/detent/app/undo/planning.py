@@ -18,7 +18,8 @@ from detent.session.undo import (
     standing,
     undone_since,
 )
-from detent.types.events import Entry
+from detent.types.errors import BadInput
+from detent.types.events import Entry, Replied
 from detent.types.files import FileState
 
 What = Literal["made", "changed", "removed", "mode"]
@@ -66,7 +67,10 @@ class StepDone(Struct, frozen=True, omit_defaults=True):
 
 
 def plan(entries: Sequence[Entry], wish: Wish) -> Plan | None:
-    """None when there is nothing to take back."""
+    """None when there is nothing to take back. Raises BadInput for a step that never was."""
+    answers = sum(isinstance(entry, Replied) for entry in entries)
+    if wish.step > answers:
+        raise BadInput(f"there is no step {wish.step}: the session has had {answers}")
     deeds = deeds_of(entries)
     found = _forward(deeds, wish) if wish.redo else _backward(deeds, wish)
     begun = cut_off(entries)

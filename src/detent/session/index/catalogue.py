@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from functools import cached_property
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -93,7 +94,8 @@ def _logs(root: str) -> Iterator[tuple[str, State]]:
                     facts = file.stat()
                 except OSError:
                     continue
-                yield f"{folder.name}{os.sep}{file.name}", state_of(facts)
+                if S_ISREG(facts.st_mode):  # a pipe might be waited for
+                    yield f"{folder.name}{os.sep}{file.name}", state_of(facts)
 
 
 def state_of(facts: os.stat_result) -> State:

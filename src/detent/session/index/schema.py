@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-VERSION = 1
+VERSION = 2
 """Raise it with every change of the tables, of the facts, and of what is told of an entry."""
 
 ROOM = 32

@@ -11,9 +11,10 @@ _JOINT = "\u200b"
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+    """Thai, Lao, Burmese, Khmer, Japanese, Chinese; Korean too, which writes words together."""
     return re.compile(
-        "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+        "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
+        "\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
     )
 
 
@@ -25,13 +26,16 @@ def _escapes() -> re.Pattern[str]:
 
 def indexed(text: str) -> str:
     """Without controls. Scripts that put no blanks between words are searched by character: an
-    invisible joint makes each a word, and a row of them a phrase."""
+    invisible joint makes each a word, and a row of them a phrase. A letter and its accent are
+    one character, as most write it: names of files often have them apart."""
     if "\x1b" in text:
         text = _escapes().sub("", text)
     text = text.translate(_CONTROLS)
     if text.isascii():
         return text
-    text = text.encode("utf-8", "replace").decode()
+    from unicodedata import normalize
+
+    text = normalize("NFC", text.encode("utf-8", "replace").decode())
     return _unspaced().sub(rf"\1{_JOINT}", text)
 
 

@@ -9,6 +9,7 @@ from detent.sdk.exporting import export_session as exported
 from detent.sdk.exporting import import_sessions as imported
 from detent.sdk.options import Options
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.tables.session_table import counted
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 
@@ -34,9 +35,7 @@ def export_session(words: tuple[str, ...], arguments: Arguments) -> int:
     for note in made.notes:
         print(f"detent: {note}", file=sys.stderr)
     if not output:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return 0
+        return _printed(data)
     return _written(output, data, replace=arguments.on("--yes"))
 
 
@@ -52,20 +51,29 @@ def _form(wanted: str, output: str) -> Form:
     return ENDINGS.get(ending, "md")
 
 
+def _printed(data: bytes) -> int:
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a file on a full disk
+        print(f"detent: it cannot be written: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def _written(path: str, data: bytes, *, replace: bool) -> int:
     """For its owner alone: a session holds whatever was read in it."""
-    written = f"{path}.{os.getpid()}.partial" if replace else path
     try:
-        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-            if replace:
-                os.replace(written, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(written)
-            raise
+        if not replace:
+            _create(path, data)
+        elif os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as device:  # a terminal, a pipe, /dev/null: nothing to replace
+                device.write(data)
+        else:
+            whole = os.path.realpath(path)  # a link stays, and what it leads to is replaced
+            _create(f"{whole}.{os.getpid()}.partial", data, becomes=whole)
     except FileExistsError:
         raise BadInput(f"{path} exists already (--yes replaces it)") from None
     except OSError as error:
@@ -73,6 +81,20 @@ def _written(path: str, data: bytes, *, replace: bool) -> int:
         return 1
     print(f"{path}: {len(data):,} bytes", file=sys.stderr)
     return 0
+
+
+def _create(path: str, data: bytes, becomes: str = "") -> None:
+    """All of it, or nothing."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        if becomes:
+            os.replace(path, becomes)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(path)
+        raise
 
 
 def import_sessions(words: tuple[str, ...], arguments: Arguments) -> int:
@@ -94,7 +116,7 @@ def import_sessions(words: tuple[str, ...], arguments: Arguments) -> int:
 def _told(one: Imported) -> str:
     if one.status == "failed":
         return _plain(f"detent: {one.path}: {one.why}")
-    said = f"{one.prompts} prompts, {one.answers} answers"
+    said = f"{counted(one.prompts, 'prompt')}, {counted(one.answers, 'answer')}"
     parts = [f"{what}: {times}" for what, times in sorted(one.left_out.items())]
     rest = f"; left out: {', '.join(parts)}" if parts else ""
     return _plain(f"{one.session}  {one.status}  {said}  {one.cwd}{rest}")

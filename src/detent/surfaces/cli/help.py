@@ -15,8 +15,9 @@ detent: a coding agent for the terminal. Every step holds.
   detent trust                               what this folder's files would do; trust them
   detent memory                              the memory files that count here, and why
   detent context                             what the next request holds, and what it takes
-  detent undo                                put back what the last step did to files
+  detent undo, detent redo                   put back what the last step did to files; and again
   detent fork                                go on from another step, in a copy of the folder
+  detent replay                              run a session again from its log: is all the same?
   detent uncompact                           bring back what was left out to save room
   detent permissions explain 'Bash(git push)'  what the gate would say, and why
   detent demo                                see it work in a scratch repository
@@ -38,26 +39,27 @@ HEADINGS = {
 """What stands above a flag and those that follow it."""
 
 EXIT_CODES = """
-Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of permission · 4 budget or
-turn limit · 5 incomplete · 6 no answer fitted the schema · 7 model unavailable · 129 hung up ·
-130 interrupted · 141 nobody reads the output · 143 terminated
+Exit codes: 0 done · 1 error · 2 usage · 3 a call was refused for want of permission ·
+4 budget or turn limit · 5 incomplete · 6 no answer fitted the schema · 7 model unavailable ·
+129 hung up · 130 interrupted · 141 nobody reads the output · 143 terminated
 """
 
 
 SUBCOMMANDS = {
     "sessions": """\
-detent sessions [list] [--all]    the sessions of this folder, or all, the newest first
-detent sessions show SESSION      its turns, what it changed, what it cost
-detent sessions search WORDS      where something was said or done, in all of them; "two words" in
-                                  quotes as they are, every other word may go on; exit code 1: none
-detent sessions name SESSION NAME  call it so; --remove takes the name away
-detent sessions delete SESSION…   with its outputs; asks, or takes --yes. --older-than AGE [--all]:
-                                  those of this folder, or all, that nobody used for so long
-detent sessions export [SESSION]  as Markdown, HTML, JSON, or a snapshot of its state; to stdout, or
-                                  --output FILE, whose name tells the form. It holds everything.
-detent sessions import PATH…      transcripts of Claude Code (~/.claude/projects), or JSON exports;
-                                  files or folders. Exit code 1: one could not be read
-detent sessions reindex           make the index anew
+detent sessions [list] [--all]      the sessions of this folder, or all, the newest first
+detent sessions show SESSION        its turns, what it changed, what it cost
+detent sessions search WORDS        where something was said or done, in all of them, or with --cwd
+                                    in one folder. Words may go on: pars finds parser; '"two words"'
+                                    are found as they are. Exit code 1: none
+detent sessions name SESSION NAME   call it so; --remove takes the name away
+detent sessions delete SESSION…     by id or name, with its outputs; asks, or takes --yes
+detent sessions delete --older-than AGE   those that nobody used for so long, here or with --all
+detent sessions export [SESSION]    to stdout, or --output FILE, whose name tells the form (.md,
+                                    .html, .json). It holds everything: look before you share it
+detent sessions import PATH…        transcripts of Claude Code (~/.claude/projects) or JSON exports;
+                                    files or folders. Exit code 1: one could not be read
+detent sessions reindex             make the index anew
 
 SESSION is an id or the beginning of one, a name, or words that only that session holds.
 """,
@@ -93,16 +95,18 @@ detent undo [STEP]           put files back to what they were before the last st
                              yourself since stays as it is, and is shown: exit code 1.
 """,
     "redo": """\
-detent redo                  take back the last undo or rewind
+detent redo                  take back the last undo or rewind; of the newest session of this folder
 """,
     "replay": """\
 detent replay [SESSION]      run the loop once more from the log of a session, without model, tools
-                             and network, and say whether the same comes out; SESSION is an id, a
-                             name or a log file, or else the newest of this folder
+                             and network, and say whether the same comes out. SESSION is an id, a
+                             name, words or a log file; without it, the newest of this folder
 """,
     "fork": """\
-detent fork [SESSION] [--at STEP]   a new session from a step of another, with the files of that
-                             step: in a copy of the folder, or with --in-place in the folder itself
+detent fork [SESSION]        a new session from a step of another, by default the newest of this
+                             folder, with the files of that step: in a copy of the folder, or with
+                             --in-place in the folder itself. With --prompt it goes on at once, and
+                             flags of a run (--permission-mode …) count.
 """,
     "uncompact": """\
 detent uncompact [SESSION]   bring back what was shortened or summed up in a session to save

@@ -28,6 +28,8 @@ SUBCOMMANDS = {
     "undo": ("undo", "undo"),
 }
 """The module beside this one, and the function: it takes the words behind the name, and all."""
+OPEN_SESSIONS = ("context", "doctor", "fork", "memory", "permissions", "uncompact")
+EVERYWHERE = ("--debug", "--verbose")
 LATER_SUBCOMMANDS = (
     "agents", "mcp", "skills", "plugins", "config", "init", "serve", "acp", "batch", "report",
 )  # fmt: skip
@@ -133,6 +135,7 @@ def subcommand(arguments: "Arguments") -> int | None:
     if name in SUBCOMMANDS:
         from importlib import import_module
 
+        _refuse_foreign_flags(name, arguments)
         module, function = SUBCOMMANDS[name]
         run_it = getattr(import_module(f"detent.surfaces.cli.{module}"), function)
         return int(run_it(tuple(rest), arguments))
@@ -149,6 +152,19 @@ def subcommand(arguments: "Arguments") -> int | None:
 
         raise BadInput(f"`detent {name}` is not part of this version")
     return None
+
+
+def _refuse_foreign_flags(name: str, arguments: "Arguments") -> None:
+    """Who writes `detent undo --all` means something, and must not get another thing. Those that
+    open a session take whatever a run takes."""
+    if name in OPEN_SESSIONS:
+        return
+    from detent.surfaces.cli.help import TAKEN
+    from detent.types.errors import BadInput
+
+    given = {*arguments.values, *arguments.lists, *arguments.switches}
+    if foreign := sorted(given.difference(TAKEN.get(name, ()), EVERYWHERE)):
+        raise BadInput(f"detent {name} does not take {foreign[0]}; see detent {name} --help")
 
 
 def _wants_objects(argv: list[str]) -> bool:

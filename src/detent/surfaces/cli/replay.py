@@ -50,6 +50,11 @@ def told(report: Report) -> list[str]:
         f"{report.made} came out again byte for byte, {report.given} taken as given "
         f"({_counted(report.turns, 'turn', 'turns')})."
     ]
+    if report.bytes:
+        lines.append(
+            f"Of {report.bytes:,} bytes that came out again {report.inputs:,} are inputs: "
+            "what the model said, results, times."
+        )
     if report.unchecked:
         why = "; ".join(report.why_unchecked) or "no reason is known"
         number = _counted(report.unchecked, "entry", "entries")

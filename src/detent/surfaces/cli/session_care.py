@@ -7,9 +7,9 @@ import time
 from detent.sdk.sessions import (
     SessionCard,
     delete_sessions,
+    log_of,
     name_session,
     reindex,
-    resolve,
     sessions_of,
     show_session,
 )
@@ -42,6 +42,8 @@ def delete(words: tuple[str, ...], arguments: Arguments) -> int:
     cards = _meant(words, arguments)
     if not cards:
         return write(["There is nothing to delete."])
+    if arguments.on("--dry-run"):
+        return write(listed(cards, terminal_width(), everywhere=True))
     if not arguments.on("--yes"):
         write(listed(cards, terminal_width(), everywhere=True))
         if not _says_yes(f"Delete {counted(len(cards), 'session')} for good?"):
@@ -62,8 +64,8 @@ def _meant(words: tuple[str, ...], arguments: Arguments) -> list[SessionCard]:
     if bool(words) == bool(age):
         raise BadInput("detent sessions delete takes SESSION…, or --older-than AGE")
     if words:
-        meant = {resolve(word, cwd=cwd, by_words=False) for word in words}
-        return [card for card in sessions_of(everywhere=True) if card.id in meant]
+        meant = {log_of(word, cwd=cwd, by_words=False) for word in words}
+        return [card for card in sessions_of(everywhere=True) if card.path in meant]
     before = time.time() - _seconds(age)
     cards = sessions_of(cwd, everywhere=arguments.on("--all"))
     return [card for card in cards if card.active < before and card.state != "running"]
@@ -71,7 +73,7 @@ def _meant(words: tuple[str, ...], arguments: Arguments) -> list[SessionCard]:
 
 def _seconds(age: str) -> float:
     number, unit = age[:-1], SECONDS.get(age[-1:])
-    if unit is None or not number.isdecimal() or not number.isascii():
+    if unit is None or not number.isdecimal() or not number.isascii() or len(number) > 6:
         raise BadInput(f"--older-than takes hours, days or weeks, such as 30d; not {age!r}")
     return int(number) * unit
 

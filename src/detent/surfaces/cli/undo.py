@@ -5,7 +5,16 @@ import sys
 from collections.abc import Iterable
 
 from detent.sdk.options import Options
-from detent.sdk.undo import Report, Wish, look_at, redo_stored, steps_of, undo_stored
+from detent.sdk.undo import (
+    Report,
+    Wish,
+    is_cut_off,
+    look_at,
+    mend_stored,
+    redo_stored,
+    steps_of,
+    undo_stored,
+)
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands.undo import told, told_redo, told_steps
 from detent.surfaces.headless.exit_codes import ERROR
@@ -13,6 +22,8 @@ from detent.surfaces.headless.shown import visible
 from detent.surfaces.headless.wishes import options_from
 from detent.types.codec import encode
 from detent.types.errors import BadInput
+
+CUT_OFF = "detent: the session was cut off; an undo first finds out what its last call has done"
 
 
 def undo(words: tuple[str, ...], arguments: Arguments) -> int:
@@ -30,7 +41,10 @@ def undo(words: tuple[str, ...], arguments: Arguments) -> int:
         merges=arguments.on("--merge"),
     )
     if arguments.on("--dry-run"):
+        if is_cut_off(options, session):
+            print(CUT_OFF, file=sys.stderr)
         return _told(look_at(options, wish, session), arguments)
+    mend_stored(options, session)  # what is asked about must be what is done
     if not arguments.on("--yes") and os.isatty(0) and not _agreed(options, wish, session):
         print("Nothing was put back.")
         return ERROR

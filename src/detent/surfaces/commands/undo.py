@@ -126,8 +126,9 @@ def told_left(left: Left, cwd: str) -> Iterator[str]:
 
 
 def _named(path: str, cwd: str) -> str:
+    """On one line, whatever it is."""
     inside = path.startswith(cwd.rstrip("/") + "/")
-    return os.path.relpath(path, cwd) if inside else path
+    return (os.path.relpath(path, cwd) if inside else path).replace("\n", "\\n")
 
 
 def _short(text: str, most: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from detent.sdk.sessions import SessionCard
 from detent.surfaces.tables.session_table import id_length, line_of
-from detent.surfaces.tables.widths import fitted, one_line
+from detent.surfaces.tables.widths import fitted, one_line, width_of
 
 MOST_ROWS = 15
 UP, DOWN, PAGE_UP, PAGE_DOWN = "up", "down", "page up", "page down"
@@ -22,7 +22,7 @@ class Choice:
     @property
     def found(self) -> list[SessionCard]:
         """Those that have every typed word somewhere; a number alone chooses a line."""
-        if self.typed.isdecimal():
+        if self._number:
             return list(self._cards)
         words = self.typed.casefold().split()
         return [card for card in self._cards if _has(card, words)]
@@ -38,7 +38,7 @@ class Choice:
             found = self.found
             if found:
                 self._at = max(0, min(len(found) - 1, self._place(found) + MOVES[key]))
-            if self.typed.isdecimal():
+            if self._number:
                 self.typed = ""
         elif key in (ERASE, ERASE_WORD, ERASE_ALL):
             shorter = {ERASE: self.typed[:-1], ERASE_WORD: self.typed.rstrip().rpartition(" ")[0]}
@@ -57,13 +57,28 @@ class Choice:
             lines.append(f"{sign}{number:>3}  {line_of(card, self._length)}")
         if not found:
             lines.append("  nothing fits")
-        which = f"{len(found)} of {len(self._cards)}"
-        lines.append(f"Resume which ({which}; type to narrow, Enter, Esc)? {one_line(self.typed)}")
-        return [fitted(line, width - 1) for line in lines]
+        lines = [fitted(line, width - 1) for line in lines]
+        return [*lines, self._question(f"{len(found)} of {len(self._cards)}", width - 1)]
+
+    def _question(self, which: str, width: int) -> str:
+        """With what was typed, the end of it at least: a person looks at it while typing."""
+        typed = one_line(self.typed)
+        question = f"Resume which ({which}; type to narrow, Enter, Esc)? "
+        if width_of(question + typed) > width:
+            question = f"{which}? "
+        while typed and width_of(question + typed) > width:
+            typed = typed[1:]
+        return fitted(question + typed, width)
+
+    @property
+    def _number(self) -> int:
+        """That of a line, where one was typed; 0 else: it may be a part of an id, or a year."""
+        number = int(self.typed[:9]) if self.typed.isdecimal() else 0
+        return number if number <= len(self._cards) else 0
 
     def _place(self, found: Sequence[SessionCard]) -> int:
-        number = int(self.typed[:9]) - 1 if self.typed.isdecimal() else self._at
-        return max(0, min(number, len(found) - 1))
+        at = self._number - 1 if self._number else self._at
+        return max(0, min(at, len(found) - 1))
 
 
 def _has(card: SessionCard, words: Sequence[str]) -> bool:

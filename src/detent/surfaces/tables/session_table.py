@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from detent.sdk.sessions import Hit, Overview, SessionCard, TurnView
-from detent.surfaces.tables.widths import fitted, one_line
+from detent.surfaces.tables.widths import fitted, one_line, width_of
 from detent.types.budget import Spent
 
 SHORT = 8
@@ -50,7 +50,7 @@ def _marked(hit: Hit, width: int, is_coloured: bool) -> str:
     """What was looked for stands out, and is inside, however narrow it is."""
     before, behind = (BOLD, PLAIN) if is_coloured else ("»", "«")
     text, marks = hit.snippet, hit.marks
-    if width and marks and marks[0][1] > width - 3:
+    if width and marks and width_of(text[: marks[0][1]]) > width - 3:
         cut = max(0, marks[0][0] - width // 3)
         text = f"…{text[cut:]}"
         marks = tuple((a - cut + 1, b - cut + 1) for a, b in marks)
@@ -59,7 +59,7 @@ def _marked(hit: Hit, width: int, is_coloured: bool) -> str:
         for piece, is_mark in ((text[at:begin], False), (text[begin:end], True)):
             kept = fitted(one_line(piece), left) if width else one_line(piece)
             line += f"{before}{kept}{behind}" if is_mark and kept else kept
-            left -= len(kept) + (2 if is_mark and not is_coloured else 0)
+            left -= width_of(kept) + (2 if is_mark and not is_coloured else 0)
             if width and left <= 0:
                 return line
         at = end
@@ -98,7 +98,7 @@ def _price(spent: Spent) -> str:
 
 def _turn(number: int, turn: TurnView) -> Iterator[str]:
     steps = turn.steps
-    which = f"step {steps[0]}" if len(steps) == 1 else f"steps {steps[0]}–{steps[-1]}"
+    which = f"steps {steps[0]}–{steps[-1]}" if len(steps) > 1 else f"step {min(steps, default=0)}"
     facts = [moment(turn.at), which if steps else "no answer", counted(turn.calls, "call")]
     facts.append(turn.reason or "no end")
     facts += ["rewound"] if turn.is_rewound else []
@@ -116,7 +116,11 @@ def counted(number: int, what: str) -> str:
 
 
 def moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    """A log may come from anywhere, and its times with it."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    except (OverflowError, ValueError, OSError):
+        return "????-??-?? ??:??"
 
 
 def _fit(line: str, width: int) -> str:

@@ -34,7 +34,3 @@ def fitted(text: str, width: int) -> str:
             break
         kept += char
     return f"{kept}…" if width > 0 else ""
-
-
-def padded(text: str, width: int) -> str:
-    return text + " " * (width - width_of(text))

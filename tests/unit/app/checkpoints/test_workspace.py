@@ -14,6 +14,7 @@ from detent.app.checkpoints.reading import Reader
 from detent.app.checkpoints.terms import Terms
 from detent.app.checkpoints.workspace import MirroredWorkspace
 from detent.host.watching import Watcher
+from detent.session import mirror
 from detent.session.blobs import Blobs
 from detent.types.files import Change, FileState
 
@@ -492,3 +493,62 @@ def settle_time(*paths: Path) -> None:
     newest = max(path.stat().st_ctime_ns for path in paths)
     while time.time_ns() - newest <= FINE:
         os.sched_yield()
+
+
+def test_a_mirror_does_not_grow_with_every_change(
+    tmp_path: Path, root: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "SPARE", 1000)
+    (root / "b").write_text("same")
+    workspace = opened()
+    for number in range(50):
+        (root / "a").write_bytes(b"%d" % number * 1000)
+        (change,) = after(workspace, lambda: (root / "a").write_text("short"))
+        assert Blobs(str(tmp_path / "home")).get(change.before.digest) == b"%d" % number * 1000
+    (pack,) = (tmp_path / "home" / "mirrors").glob("*/pack-*")
+    assert pack.stat().st_size < 10_000
+
+
+def test_what_many_people_share_is_not_mirrored(
+    tmp_path: Path, root: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole machine, all home folders, a folder for temporary files."""
+    monkeypatch.setenv("HOME", str(root / "me"))
+    (root / "me").mkdir()
+    workspace = opened(Path("/"), root / "me")
+    assert [tree.root for tree in workspace.trees] == [str(root / "me")]
+    assert len(workspace.why_missed()) == 2
+    monkeypatch.setenv("HOME", str(tmp_path))
+    root.chmod(0o1777)
+    assert opened().trees == []
+
+
+def test_of_a_home_folder_what_programs_keep_there_is_left_out(
+    root: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(root))
+    (root / ".browser").mkdir()
+
+    def act() -> None:
+        (root / ".browser" / "history").write_text("1")
+        (root / ".profile").write_text("1")
+        (root / "notes").write_text("1")
+
+    assert names(after(opened(), act)) == {".profile", "notes"}
+
+
+def test_a_disk_without_room_is_not_filled(
+    root: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror.Mirror, "room", lambda self: 10)
+    (root / "large").write_text("x" * 11)
+    (root / "small").write_text("x")
+
+    def act() -> None:
+        (root / "large").write_text("y")
+        (root / "small").write_text("y")
+
+    workspace = opened()
+    kept = {os.path.basename(c.path): bool(c.before.digest) for c in after(workspace, act)}
+    assert kept == {"large": False, "small": True}
+    assert workspace.why_missed() == {"the bytes of files for which the disk has no room"}

@@ -308,6 +308,17 @@ def test_bookkeeping_is_counted_and_rubbish_does_not_stop_it() -> None:
     assert kinds(found.entries) == ["Opened", "Prompted", "Replied", "TurnEnded"]
 
 
+def test_lines_that_come_twice_are_taken_once() -> None:
+    talk = Talk()
+    talk.user("go")
+    talk.answer(use("c1"))
+    talk.result("c1", "out")
+    talk.lines += talk.lines
+    found = talk.read()
+    assert kinds(found.entries) == ["Opened", "Prompted", "Replied", "CallEnded", "TurnEnded"]
+    assert found.left_out == {"line that came twice": 3}
+
+
 def test_half_a_character_does_not_lose_the_line() -> None:
     talk = Talk()
     talk.user("go")

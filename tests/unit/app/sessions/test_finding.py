@@ -48,6 +48,16 @@ def test_by_id_or_its_beginning_then_name_then_words(shelf: Shelf) -> None:
         find(shelf.home, "/p", "carpenter", by_words=False)
 
 
+@pytest.mark.parametrize("wanted", ["", "/", "../p-0/abc1", "/etc/passwd", "."])
+def test_nothing_and_paths_are_no_sessions(shelf: Shelf, wanted: str) -> None:
+    path = shelf.add("abc1", prompt("x"))
+    Path(path).with_name(".jsonl").write_bytes(Path(path).read_bytes())
+    if wanted.startswith(".."):
+        wanted = f"../{os.path.basename(os.path.dirname(path))}/abc1"
+    with pytest.raises(BadInput):
+        find(shelf.home, "/p", wanted)
+
+
 def test_several_are_told_newest_first(shelf: Shelf) -> None:
     shelf.add("abc1", named("same"), prompt("first\x1b[2J"))
     shelf.add("abd2", named("same"), prompt("second \u202e"))
@@ -219,6 +229,26 @@ def test_blobs_that_no_other_session_names_go(shelf: Shelf) -> None:
     (left,) = root.glob("??/*")
     assert left.read_text().startswith("shared")
     assert len(hits(shelf.home, "shared", 9)) == 1
+
+
+def test_what_lies_in_a_folder_that_cannot_be_read_keeps_its_blobs(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = shelf.add("abc1", prompt("x"))
+    hidden = os.path.dirname(shelf.add("abd2", ended("y" * WHOLE), cwd="/q"))
+    (blob,) = Path(Blobs(shelf.home).root).glob("??/*")
+    os.utime(blob, (blob.stat().st_mtime - 2 * SPARED,) * 2)
+    meant = [card for card in cards(shelf.home) if card.path == gone]
+    listdir = os.listdir
+
+    def refuse(folder: str) -> list[str]:
+        if folder == hidden:
+            raise PermissionError(13, "no")
+        return listdir(folder)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    assert delete(shelf.home, meant).sessions == ("abc1",)
+    assert blob.exists()
 
 
 def test_a_session_in_use_stays(shelf: Shelf) -> None:

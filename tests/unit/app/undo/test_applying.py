@@ -160,6 +160,19 @@ def test_bytes_that_were_not_kept_are_told(bench: Bench) -> None:
     assert reasons(bench.undo()) == {"a": NOT_KEPT} and bench.read("a") == "two"
 
 
+def test_a_file_too_large_to_keep_is_told_until_it_is_gone(bench: Bench) -> None:
+    bench.step("printf two > a; printf n > new")
+    ended = bench.log.entries[-1]
+    assert isinstance(ended, CallEnded)
+    large = FileState("file", 0o644, 10**9)
+    a, new = ended.changed
+    changed = Change(a.path, large, large), Change(new.path, new.before, large)
+    bench.log._entries[-1] = replace(ended, changed=changed)
+    assert reasons(bench.undo()) == {"a": NOT_KEPT, "new": NOT_KEPT}
+    (bench.root / "new").unlink()
+    assert reasons(bench.undo()) == {"a": NOT_KEPT} and bench.read("a") == "two"
+
+
 def test_a_disk_that_is_full_leaves_each_file_whole(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
