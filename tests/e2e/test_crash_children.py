@@ -90,6 +90,12 @@ def test_commands_and_all_that_they_started(
     dies(runner, pipe, mark, "--sandbox", sandbox, least=4)
 
 
+def test_a_command_that_has_stopped_its_keeper(runner: Runner, pipe: Pipe, mark: str) -> None:
+    stops = f"kill -STOP $PPID; echo running > pipe; exec -a {mark} sleep 600"
+    runner.serve(reply(call("Bash", command=stops)), "x")
+    dies(runner, pipe, mark, "--sandbox", "off")
+
+
 @SIGNALS
 def test_whatever_ends_the_agent(runner: Runner, pipe: Pipe, mark: str, number: int) -> None:
     runner.serve(reply(call("Bash", command=horde(runner, mark))))

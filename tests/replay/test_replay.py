@@ -18,7 +18,7 @@ from detent.loop import compacting, limits, relief, rest, spending, step, summar
 from detent.sdk.replay import Differs, replay, verify
 from detent.sdk.session import Session
 from detent.session.cutting import results_lacking, whole
-from detent.session.log import frame
+from detent.session.log import frame, framed
 from detent.testing import Fault, call, reply
 from detent.testing.scripted_model import ScriptedModel
 from detent.types.durable import Durable
@@ -246,9 +246,19 @@ def test_damage_is_told_and_the_rest_is_replayed(home: Home) -> None:
     Path(path).write_bytes(b"".join(lines))
     report = replay(path)
     assert report.difference is None
-    assert report.unchecked == 1
+    assert report.unchecked == 2, "the line itself, and what stands behind it"
     assert report.why_unchecked == ("1 damaged line",)
     assert report.turns == 2
+
+
+@pytest.mark.parametrize(
+    "last", [b"rubbish\n", framed(b'{"type":"hologram","seq":99}', lambda: None)]
+)
+def test_a_last_line_that_nobody_can_read_is_not_passed_over(home: Home, last: bytes) -> None:
+    path = Path(home.session(*WORK))
+    path.write_bytes(path.read_bytes() + last)
+    report = replay(str(path))
+    assert report.difference is None and report.unchecked == 1
 
 
 def test_a_session_of_the_first_format_cannot_be_checked(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ class FileLog(MemoryLog):
         self._is_over = False
         """The file is no longer ours to write."""
         self._descriptor: int | None = None
+        self._end = 0
+        """Bytes of the file after our last write."""
         self._written = self._synced = 0
         self._unsafe = ""
         """Why a sync has failed: what it was for may be lost, whatever later ones say."""
@@ -224,7 +226,7 @@ class FileLog(MemoryLog):
                 self._appear()
             self._trouble = ""
         except OSError as error:
-            self._trouble = f"{error.strerror or error} ({self.path})"
+            self._trouble = f"{error.strerror or error} ({error.filename or self.path})"
         except Locked:
             self._trouble, self._is_over = f"another process writes it ({self.path})", True
 
@@ -239,16 +241,20 @@ class FileLog(MemoryLog):
         if self._descriptor is None:
             self._descriptor = self._open()
             self._is_new = False
+        facts = os.fstat(self._descriptor)
+        if not facts.st_nlink:  # to make it anew would be against their will
+            raise FileNotFoundError(errno.ENOENT, "somebody has removed its file")
+        if facts.st_size < self._end:
+            raise OSError(errno.EIO, "somebody has shortened its file")
         if self._torn:
             record = b"\n" + record
         self._torn = True  # whatever comes: a write that fails may have left something
         written = os.write(self._descriptor, record)
         self._written += 1
+        self._end = facts.st_size + written
         self._torn = written != len(record)
         if self._torn:
             raise OSError(errno.ENOSPC, "the disk took only part of a record")
-        if not os.fstat(self._descriptor).st_nlink:  # to make it anew would be against their will
-            raise FileNotFoundError(errno.ENOENT, "somebody has removed its file")
 
     def _open(self) -> int:
         """A new session must not write into the file of another that has the same name."""

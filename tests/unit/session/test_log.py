@@ -388,3 +388,23 @@ def test_a_copy_is_seen_when_all_of_it_is_there(
     with pytest.raises(Locked):
         FileLog(str(path), lambda: 1.0).lock()
     log.close()
+
+
+def test_one_that_somebody_has_shortened_is_not_written_behind_a_hole(tmp_path: Path) -> None:
+    log = FileLog(str(tmp_path / "s.jsonl"), lambda: 1.0)
+    log.append(opened())
+    log.append(prompt("x"))
+    os.truncate(log.path, 10)
+    for text in ("y", "z"):
+        log.append(prompt(text))
+        assert "somebody has shortened its file" in log.trouble
+    assert os.path.getsize(log.path) == 10
+    log.close()
+
+
+def test_trouble_with_a_blob_names_the_blob(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("no folder")
+    log = FileLog(str(tmp_path / "s.jsonl"), lambda: 1.0, home=str(tmp_path))
+    log.append(prompt("x" * WHOLE))
+    assert "s.jsonl" not in log.trouble
+    assert str(tmp_path / "blobs") in log.trouble

@@ -37,12 +37,13 @@ def replay(path: str, show: Show | None = None) -> Report:
     if reading.strange:
         reasons.append(f"a later version has written {reading.strange}")
     report = replayed(whole, show)
+    unread = reading.damaged - reading.torn + bool(reading.strange)  # torn: it never was written
     if report.unchecked:
         reasons.append(_why(whole))
     return replace(
         report,
         entries=len(entries),
-        unchecked=report.unchecked + len(entries) - len(whole),
+        unchecked=report.unchecked + len(entries) - len(whole) + unread,
         why_unchecked=tuple(reasons),
         session=opened.session,
         version=opened.version,

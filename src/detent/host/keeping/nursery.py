@@ -13,7 +13,7 @@ import resource
 import sys
 import time
 
-from detent.host.keeping.family import GRACE, LAST, Family, become_subreaper
+from detent.host.keeping.family import GRACE, LAST, Family, become_subreaper, send
 from detent.host.keeping.keeper import keep
 
 TYPE_CHECKING = False
@@ -145,6 +145,7 @@ class _Nursery:
         """The keepers have lost the agent as well and are ending theirs; then the rest."""
         while self._stays and self._bury():
             self._family.wait(None)
+        send(self._keepers, signal.SIGCONT)  # who is stopped would not hear of it
         until = time.monotonic() + GRACE + LAST + 1
         while self._family.collect() and time.monotonic() < until:
             self._family.wait(until - time.monotonic())

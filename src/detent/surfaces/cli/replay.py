@@ -1,7 +1,5 @@
 """`detent replay`: the loop once more, from the log alone; is all the same?"""
 
-import os
-
 from detent.sdk.replay import Report, log_of
 from detent.sdk.replay import replay as replay_log
 from detent.surfaces.arguments import Arguments
@@ -18,7 +16,8 @@ def replay(words: tuple[str, ...], arguments: Arguments) -> int:
         raise BadInput(f"detent replay takes one SESSION; not {' '.join(words)!r}")
     path = log_of("".join(words), cwd=arguments.value("--cwd"))
     if "--speed" in arguments.values:
-        return _play(path, speed_of(arguments.value("--speed")))
+        report = _play(path, speed_of(arguments.value("--speed")))
+        return code_of(report) if arguments.on("--verify") else SAME
     report = replay_log(path)
     if arguments.on("--json"):
         print(encode(report).decode())
@@ -70,7 +69,7 @@ def told(report: Report) -> list[str]:
     return lines
 
 
-def _play(path: str, speed: float) -> int:
+def _play(path: str, speed: float) -> Report:
     import asyncio
 
     from detent.surfaces.cli.played import play
@@ -81,10 +80,10 @@ def _play(path: str, speed: float) -> int:
     try:
         asyncio.run(play(events, speed))
     except ReaderGone:
-        return 128 + 13 if os.name == "posix" else 1
+        raise BrokenPipeError from None
     if report.difference is not None:
         print("\n".join(told(report)[1:]))
-    return SAME
+    return report
 
 
 def _counted(number: int, one: str, several: str) -> str:
