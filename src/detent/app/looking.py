@@ -11,9 +11,9 @@ from detent.app.journal import opened_of
 from detent.app.ledger import ledger_of
 from detent.app.options import Options
 from detent.app.scales import scales_of
+from detent.app.sessions.meant import log_meant
 from detent.app.wire import assemble
 from detent.session.reading import read_log
-from detent.session.store import Store
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Opened, Replied
 from detent.types.ledger import ContextLedger
@@ -43,13 +43,7 @@ async def look_at_prompt(options: Options, session: str = "") -> str:
 def entries_of(options: Options, session: str = "") -> tuple[Opened, tuple[Entry, ...]]:
     """What its log holds. Raises BadInput."""
     grounds = grounds_of(options)
-    path = Store(grounds.home).newest(grounds.cwd)
-    if session:
-        from detent.app.sessions.finding import find
-
-        path = find(grounds.home, grounds.cwd, session)
-    if path is None:
-        raise BadInput("no sessions here yet")
+    path = log_meant(grounds.home, grounds.cwd, session)
     try:
         reading = read_log(path)
     except OSError as error:

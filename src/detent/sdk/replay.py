@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 
 from detent.app.places import detent_home
 from detent.app.replay.report import Difference, Report
-from detent.session.store import Store
-from detent.types.errors import BadInput
+from detent.app.sessions.meant import log_meant
 from detent.types.events import Event
 
 __all__ = ["Difference", "Differs", "Report", "log_of", "replay", "verify"]
@@ -43,11 +42,4 @@ def log_of(wanted: str = "", *, cwd: str = "", environ: Mapping[str, str] | None
         return os.path.abspath(wanted)
     home = detent_home(os.environ if environ is None else environ)
     folder = os.path.realpath(cwd or os.getcwd())
-    if wanted:
-        from detent.app.sessions.finding import find
-
-        return find(home, folder, wanted)
-    newest = Store(home).newest(folder)
-    if newest is None:
-        raise BadInput("there is no session in this folder to replay")
-    return newest
+    return log_meant(home, folder, wanted)

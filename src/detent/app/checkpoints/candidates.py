@@ -16,7 +16,7 @@ def keep(paths: Iterable[str], blobs: Blobs, most: int) -> dict[str, FileState]:
     found: dict[str, FileState] = {}
     for path in paths:
         if _is_text(path):
-            found[path] = state_of(path, blobs, most)
+            found[path] = kept_state(path, blobs, most)
             found.update((folder, FileState()) for folder in _missing_above(path))
     return found
 
@@ -25,13 +25,13 @@ def changed_since(kept: Mapping[str, FileState], blobs: Blobs, most: int) -> tup
     """What is not as it was kept, the outer folders first."""
     changes = []
     for path in sorted(kept):
-        after = state_of(path, blobs, most)
+        after = kept_state(path, blobs, most)
         if after != kept[path]:
             changes.append(Change(path, kept[path], after))
     return tuple(changes)
 
 
-def state_of(path: str, blobs: Blobs, most: int) -> FileState:
+def kept_state(path: str, blobs: Blobs, most: int) -> FileState:
     """What stands there now; the bytes of a file are kept if they can be."""
     try:
         facts = os.lstat(path)

@@ -7,14 +7,13 @@ from msgspec import Struct
 
 from detent.app.export.changes import Bytes
 from detent.app.export.story import tell
-from detent.app.grounds import Grounds, grounds_of
+from detent.app.grounds import grounds_of
 from detent.app.models import prices
 from detent.app.options import Options
-from detent.app.sessions.finding import find
+from detent.app.sessions.meant import log_meant
 from detent.context.account import Price
 from detent.session.blobs import Blobs, Missing
 from detent.session.reading import Reading, read_log
-from detent.session.store import Store
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 from detent.types.events import Entry
@@ -32,7 +31,7 @@ class Exported(Struct, frozen=True):
 def export(options: Options, session: str, form: Form) -> Exported:
     """The newest session of the folder, where none is named. Raises BadInput."""
     grounds = grounds_of(options)
-    path = _path(grounds, session)
+    path = log_meant(grounds.home, grounds.cwd, session)
     try:
         reading = read_log(path)
     except OSError as error:
@@ -41,15 +40,6 @@ def export(options: Options, session: str, form: Form) -> Exported:
         raise BadInput(f"no session can be read from {path}")
     price, read = prices(grounds.settings), _reader(grounds.home)
     return Exported(rendered(reading.entries, form, price, read), tuple(_lacking(reading)))
-
-
-def _path(grounds: Grounds, session: str) -> str:
-    if session:
-        return find(grounds.home, grounds.cwd, session)
-    path = Store(grounds.home).newest(grounds.cwd)
-    if path is None:
-        raise BadInput("no sessions here yet")
-    return path
 
 
 def _lacking(reading: Reading) -> Iterator[str]:

@@ -9,7 +9,7 @@ from detent.sdk.exporting import export_session as exported
 from detent.sdk.exporting import import_sessions as imported
 from detent.sdk.options import Options
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.tables.session_table import counted
+from detent.surfaces.counting import counted
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

@@ -3,6 +3,7 @@
 from detent.sdk.replay import Report, log_of
 from detent.sdk.replay import replay as replay_log
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.counting import counted
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 from detent.types.events import Event
@@ -45,9 +46,9 @@ def speed_of(text: str) -> float:
 
 def told(report: Report) -> list[str]:
     lines = [
-        f"Session {report.session}: {_counted(report.entries, 'entry', 'entries')}, "
+        f"Session {report.session}: {counted(report.entries, 'entry', 'entries')}, "
         f"{report.made} came out again byte for byte, {report.given} taken as given "
-        f"({_counted(report.turns, 'turn', 'turns')})."
+        f"({counted(report.turns, 'turn')})."
     ]
     if report.bytes:
         lines.append(
@@ -56,7 +57,7 @@ def told(report: Report) -> list[str]:
         )
     if report.unchecked:
         why = "; ".join(report.why_unchecked) or "no reason is known"
-        number = _counted(report.unchecked, "entry", "entries")
+        number = counted(report.unchecked, "entry", "entries")
         lines.append(f"{number} could not be checked: {why}.")
     if (found := report.difference) is not None:
         where = f"entry {found.seq} ({found.type})" if found.seq else "behind the last entry"
@@ -84,7 +85,3 @@ def _play(path: str, speed: float) -> Report:
     if report.difference is not None:
         print("\n".join(told(report)[1:]))
     return report
-
-
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"

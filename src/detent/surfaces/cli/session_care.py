@@ -15,7 +15,8 @@ from detent.sdk.sessions import (
 )
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.cli.sessions import terminal_width, write
-from detent.surfaces.tables.session_table import counted, listed, told
+from detent.surfaces.counting import counted
+from detent.surfaces.tables.session_table import listed, told
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

@@ -2,6 +2,7 @@
 
 from detent.sdk.compaction import Uncompacted, uncompact
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.counting import counted
 from detent.surfaces.headless.wishes import options_from
 from detent.types.codec import encode
 from detent.types.errors import BadInput
@@ -22,14 +23,17 @@ def run_uncompact(words: tuple[str, ...], arguments: Arguments) -> int:
 def told(done: Uncompacted) -> list[str]:
     if not done.undone:
         return [f"Session {done.session}: nothing was left out, so there is nothing to undo."]
-    back = [f"{_counted(len(done.undone), 'shortening')} undone"]
+    back = [f"{counted(len(done.undone), 'shortening')} undone"]
     if done.came_back:
-        back.append(f"{_counted(done.came_back, 'message')} came back")
+        back.append(f"{counted(done.came_back, 'message')} came back")
     if done.whole_again:
-        back.append(f"{_counted(done.whole_again, 'shortened result or answer')} whole again")
+        whole = counted(
+            done.whole_again, "shortened result or answer", "shortened results or answers"
+        )
+        back.append(f"{whole} whole again")
     lines = [
         f"Session {done.session}: {', '.join(back)}; "
-        f"it has {_counted(done.messages, 'message')} now, some {done.tokens:,} tokens."
+        f"it has {counted(done.messages, 'message')} now, some {done.tokens:,} tokens."
     ]
     if done.window and done.fits:
         lines.append(f"They fit into the window of {done.model} ({done.window:,}).")
@@ -39,8 +43,3 @@ def told(done: Uncompacted) -> list[str]:
             "shortened again with the next prompt, unless you choose a model with a larger one."
         )
     return lines
-
-
-def _counted(number: int, what: str) -> str:
-    several = what.replace(" or ", "s or ") + "s"
-    return f"1 {what}" if number == 1 else f"{number} {several}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from detent.sdk.session import Session
 from detent.sdk.undo import Left, Part, Point, Redone, Report, Rewinding, StepDone
+from detent.surfaces.counting import counted
 from detent.types.errors import BadInput
 
 MOST_FILES = 30
@@ -44,7 +45,7 @@ def listed(points: Sequence[Point]) -> Iterator[str]:
         yield "Nothing was said yet."
         return
     for point in points:
-        files = "" if not point.files else f"  ({_counted(point.files, 'file')} changed since)"
+        files = "" if not point.files else f"  ({counted(point.files, 'file')} changed since)"
         yield f"{point.number:>4}  {_short(point.text, 60)}{files}"
     yield "/rewind N shows what going back to before prompt N means; chat, files or both does it."
 
@@ -53,7 +54,7 @@ def told_rewind(done: Rewinding, cwd: str) -> Iterator[str]:
     number, is_preview = done.point.number, done.is_preview
     would = "would go back" if is_preview else "went back"
     if done.part != "files":
-        lost = _counted(done.messages, "message")
+        lost = counted(done.messages, "message")
         yield f"The chat {would} to before prompt {number}: {lost} fewer."
     if done.files is not None:
         if done.files.is_nothing:
@@ -68,7 +69,7 @@ def told_rewind(done: Rewinding, cwd: str) -> Iterator[str]:
 
 def told_redo(done: Redone, cwd: str) -> Iterator[str]:
     if done.messages:
-        yield f"The chat is as it was: {_counted(done.messages, 'message')} came back."
+        yield f"The chat is as it was: {counted(done.messages, 'message')} came back."
     if done.files is not None:
         yield from told(done.files, cwd)
 
@@ -109,7 +110,7 @@ def told_steps(steps: Sequence[StepDone], cwd: str) -> Iterator[str]:
 def _headline(report: Report) -> str:
     steps = ", ".join(map(str, report.steps))
     which = f"step{'s' if len(report.steps) > 1 else ''} {steps}" if steps else "the files"
-    files = _counted(len(report.files), "file")
+    files = counted(len(report.files), "file")
     if not report.files and report.left:
         return f"Nothing was {'redone' if report.did == 'redo' else 'put back'} of {which}."
     verb = "Redoing" if report.did == "redo" else "Undoing"
@@ -134,7 +135,3 @@ def _named(path: str, cwd: str) -> str:
 def _short(text: str, most: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number} {what}s"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from detent.surfaces.counting import counted
 from detent.types.codec import arguments_object
 from detent.types.content import Image, Text
 from detent.types.outcomes import Done, Outcome, content_of, text_of
@@ -80,10 +81,6 @@ def _no_text(outcome: Done) -> str:
         return ""
     kind = "picture" if all(isinstance(thing, Image) for thing in things) else "document"
     return f"a {kind}" if len(things) == 1 else counted(len(things), kind)
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def one_line(text: str) -> str:

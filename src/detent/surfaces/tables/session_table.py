@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from detent.sdk.sessions import Hit, Overview, SessionCard, TurnView
+from detent.surfaces.counting import counted
 from detent.surfaces.tables.widths import fitted, one_line, width_of
 from detent.types.budget import Spent
 
@@ -109,10 +110,6 @@ def _turn(number: int, turn: TurnView) -> Iterator[str]:
             yield f"  {one_line(text)}"
     if turn.changed:
         yield f"  changed {counted(len(turn.changed), 'file')}"
-
-
-def counted(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def moment(at: float) -> str:
