@@ -20,6 +20,7 @@ from detent.context.project import project
 from detent.session.blobs import Blobs
 from detent.session.log import frame
 from detent.session.reading import read_log
+from detent.types.agents import AgentEnded, AgentStarted, ChildChanged, GroupEnded, TaskChanged
 from detent.types.codec import encode
 from detent.types.content import Call, Image, Redacted, Result, Text, Thinking
 from detent.types.effects import Effect
@@ -61,8 +62,11 @@ SHAPED = HERE / "log-v1-shaped.jsonl"
 SECOND = HERE / "log-v2.jsonl"
 """Of format 2: every entry with all its fields, and blobs beside it."""
 BLOBS = Blobs(str(HERE))
-NEWER: set[str] = set()
-"""Fields of entries that came after that file. They get one of their own."""
+DELEGATED = {AgentStarted, AgentEnded, GroupEnded, ChildChanged, TaskChanged}
+AGENTS = HERE / "log-v2-agents.jsonl"
+"""With subagents: these entries, and `lineage`, came after that file."""
+NEWER = {"lineage"}
+"""Fields of its entries that came after it."""
 
 
 def first_version(entry: Entry) -> bytes:
@@ -94,6 +98,7 @@ def test_every_entry_is_read() -> None:
         Unanswered,
         Undone,
         Withheld,
+        *DELEGATED,
     }
     opened = reading.entries[0]
     assert isinstance(opened, Opened)
@@ -205,21 +210,38 @@ def test_what_was_compacted_or_taken_back_is_not_sent() -> None:
 def test_the_second_version_is_read_and_written_the_same(tmp_path: Path) -> None:
     reading = read_log(str(SECOND), BLOBS)
     assert (reading.damaged, reading.torn, reading.strange) == (0, False, "")
-    assert {type(entry) for entry in reading.entries} == set(get_args(Entry))
+    assert {type(entry) for entry in reading.entries} == set(get_args(Entry)) - DELEGATED
     assert b"".join(frame(e, Blobs(str(tmp_path))) for e in reading.entries) == SECOND.read_bytes()
     check_valid(project(reading.entries))
 
 
 def test_every_field_of_an_entry_is_in_it() -> None:
-    lines = SECOND.read_bytes().splitlines()
+    written = fields_in(SECOND)
+    for kind in set(get_args(Entry)) - DELEGATED:
+        fields = set(kind.__struct_fields__) - NEWER
+        assert fields <= written[kind.__name__.lower()], kind
+
+
+def fields_in(log: Path) -> dict[str, set[str]]:
     written: dict[str, set[str]] = {}
-    for line in lines:
+    for line in log.read_bytes().splitlines():
         record = msgspec.json.decode(line)
         assert record["v"] == 2
         written.setdefault(record["type"], set()).update(record)
-    for kind in get_args(Entry):
-        fields = set(kind.__struct_fields__) - NEWER
-        assert fields <= written[kind.__name__.lower()], kind
+    return written
+
+
+def test_entries_of_subagents_are_read_and_written_the_same(tmp_path: Path) -> None:
+    reading = read_log(str(AGENTS))
+    assert (reading.damaged, reading.torn, reading.strange) == (0, False, "")
+    assert b"".join(frame(e, Blobs(str(tmp_path))) for e in reading.entries) == AGENTS.read_bytes()
+    written = fields_in(AGENTS)
+    for kind in DELEGATED:
+        assert set(kind.__struct_fields__) <= written[kind.__name__.lower()], kind
+    opened = reading.entries[0]
+    assert isinstance(opened, Opened) and opened.lineage is not None
+    assert all(getattr(opened.lineage, name) for name in opened.lineage.__struct_fields__)
+    check_valid(project(reading.entries))
 
 
 def test_its_long_texts_lie_in_blobs() -> None:

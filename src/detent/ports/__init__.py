@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from msgspec import Struct
 
+from detent.ports.delegation import Agents, Assignment, Tasks
 from detent.ports.machine import FileFacts, Finished, Host, Running
 from detent.types.content import Call, UserBlock
 from detent.types.deltas import Delta
@@ -25,10 +26,11 @@ else:  # nobody asks whether an object is one, and making a class a protocol cos
     Protocol = object
 
 __all__ = [
-    "Admitted", "Answer", "Approver", "BadArguments", "Checkpoints", "Classifier", "Clock", "Code",
-    "DeltaSink", "Desk", "Emit", "FileFacts", "FileMemory", "Finished", "Gate", "Host", "Inbox",
-    "Job", "Jobs", "Log", "Model", "Outputs", "Page", "Proposal", "Question", "Reminders",
-    "Revised", "Running", "Spawner", "Stopped", "Tool", "Toolbox", "Web", "Workshop",
+    "Admitted", "Agents", "Answer", "Approver", "Assignment", "BadArguments", "Checkpoints",
+    "Classifier", "Clock", "Code", "DeltaSink", "Desk", "Emit", "FileFacts", "FileMemory",
+    "Finished", "Gate", "Host", "Inbox", "Job", "Jobs", "Log", "Model", "Outputs", "Page",
+    "Proposal", "Question", "Reminders", "Revised", "Running", "Stopped", "Tasks", "Tool",
+    "Toolbox", "Web", "Workshop",
 ]  # fmt: skip
 
 Emit = Callable[[Event], Awaitable[None]]
@@ -72,6 +74,9 @@ class FileMemory(Protocol):
 
     def remember(self, path: str, digest: str) -> None: ...
     def recall(self, path: str) -> str | None: ...
+    async def told_of(self, path: str, known: str, digest: str, now: bytes) -> str:
+        """Who else of the session has changed it since it was known, and how; empty: nobody."""
+
     @property
     def noted(self) -> Mapping[str, str]: ...
 
@@ -174,6 +179,14 @@ class Workshop(Protocol):
     def web(self) -> Web: ...
     @property
     def code(self) -> Code: ...
+    @property
+    def agents(self) -> Agents:
+        """Those that this session, or this subagent, sets to work."""
+
+    @property
+    def tasks(self) -> Tasks:
+        """What all agents of the session have to do together."""
+
     def last(self, tool: str) -> dict[str, Any] | None:
         """The structured result of that tool's last call that went well, also before a resume."""
 
@@ -195,6 +208,8 @@ class Desk(Struct, frozen=True):
     progress: Callable[[str], None]
     shop: Workshop
     session: str = ""
+    agent: str = ""
+    """What others call the subagent at work; empty is the session itself."""
     settings: Mapping[str, str] = {}
     answer: Mapping[str, Any] = {}
     """What whoever permitted the call has added to its arguments or changed in them."""
@@ -276,6 +291,9 @@ class Question(Struct, frozen=True):
     proposal: Proposal
     reason: str
     rules: tuple[str, ...] = ()
+    agent: str = ""
+    """The subagent that wants it, as people call it; empty is the session itself."""
+    agent_id: str = ""
 
 
 class Answer(Struct, frozen=True):
@@ -375,6 +393,10 @@ class Inbox(Protocol):
     def news(self) -> tuple[str, ...]:
         """What the program has to tell the model: a job has ended."""
 
+    async def arrival(self) -> bool:
+        """When there is something of both, waits for it as long as somebody is at work whose end
+        the turn waits for; False when nothing will come."""
+
 
 class Reminders(Protocol):
     """What the program puts before the model of itself: memory files, the date, what git says."""
@@ -382,9 +404,3 @@ class Reminders(Protocol):
     async def due(self, moment: Literal["prompt", "calls", "compacted"]) -> Sequence[Reminded]:
         """What the conversation does not hold yet: when a prompt has come, when calls have ended
         (a folder was touched for the first time), when a compaction took it away. Never raises."""
-
-
-class Spawner(Protocol):
-    """Runs a subagent to its end and gives its answer as an outcome."""
-
-    async def spawn(self, agent: str, prompt: str, emit: Emit) -> Outcome: ...

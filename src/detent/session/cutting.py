@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from detent.types.agents import ChildChanged
 from detent.types.content import Call
 from detent.types.effects import Effect, Reads, Writes
 from detent.types.events import CallEnded, CallStarted, Entry, Replied
@@ -65,6 +66,8 @@ def moved(entry: Entry, old: str, new: str) -> Entry:
         case CallEnded(changed=changed, seen=seen, cwd=cwd):
             seen = {there(path): digest for path, digest in seen.items()}
             return replace(entry, changed=changes(changed), seen=seen, cwd=there(cwd))
+        case ChildChanged(changed=changed):
+            return replace(entry, changed=changes(changed))
         case Undone(changes=changed, left=left):
             return replace(entry, changes=changes(changed), left=tuple(map(there, left)))
         case _:

@@ -7,13 +7,13 @@ mean, so whoever reads is told of it, and nobody writes behind it.
 """
 
 from collections.abc import Iterator
-from os.path import dirname
 from zlib import crc32
 
 from msgspec import DecodeError, MsgspecError, Struct
 
 from detent.session.blobs import Blobs, Missing
 from detent.session.log import FORMAT
+from detent.session.store import home_of
 from detent.types.codec import decode_any, decode_entry
 from detent.types.events import Entry
 
@@ -48,7 +48,7 @@ class Reading(Struct, frozen=True):
 def read_log(path: str, blobs: Blobs | None = None) -> Reading:
     """All readable entries; nothing is repaired in place. The blobs are those of the home folder
     that the log lies in, where nobody says otherwise. Raises OSError."""
-    blobs = blobs or Blobs(dirname(dirname(dirname(path))))
+    blobs = blobs or Blobs(home_of(path))
     entries: list[Entry] = []
     damaged, last, strange, understood, line = 0, 0, "", 0, b"\n"
     for line in lines(path):

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from zlib import crc32
 
+AGENTS = "agents"
+"""In the folder beside a log: the logs of its subagents."""
 FIRST_LINE = 65_536
 """Bytes that the first record of a log never takes: it names the session and its folder."""
 
@@ -50,6 +52,15 @@ class Store:
                 yield os.path.join(folder, name)
 
 
+def home_of(path: str) -> str:
+    """The program's home folder, from the log of a session or of one of its subagents, which lies
+    at `<session>/agents/` beside that."""
+    folder = os.path.dirname(path)
+    if os.path.basename(folder) == AGENTS:
+        folder = os.path.dirname(os.path.dirname(folder))
+    return os.path.dirname(os.path.dirname(folder))
+
+
 def slug(cwd: str) -> str:
     """A folder name for a path: readable, short, and another one for every other path."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in cwd)
@@ -57,11 +68,15 @@ def slug(cwd: str) -> str:
 
 
 def _has_a_line(path: str) -> bool:
+    """After a power cut the beginning may be gone, and the rest be there."""
     try:
         with open(path, "rb", buffering=0) as file:
-            return b"\n" in file.read(FIRST_LINE)
+            while chunk := file.read(FIRST_LINE):
+                if b"\n" in chunk:
+                    return True
     except OSError:
-        return False
+        pass
+    return False
 
 
 def _id(path: str) -> str:

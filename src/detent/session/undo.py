@@ -1,8 +1,9 @@
 """What a session has done to files, and what taking it back means. Pure: entries → moves.
 
-Every entry that changed files is a deed: a call, or an undo of some. Going back to a moment takes
-back all deeds since then, each path for itself and the newest deed first, as long as every deed
-found the path as the one before had left it. Where somebody else was in between, it ends there.
+Every entry that changed files is a deed: a call, what a subagent did, or an undo of some. Going
+back to a moment takes back all deeds since then, each path for itself and the newest deed first, as
+long as every deed found the path as the one before had left it. Where somebody else was in between,
+it ends there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from detent.types.agents import AgentStarted, ChildChanged
 from detent.types.content import Call
 from detent.types.effects import Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied
@@ -58,8 +60,9 @@ class Move(Struct, frozen=True):
 def deeds_of(entries: Sequence[Entry]) -> list[Deed]:
     steps = _steps(entries)
     about: dict[str, str] = {}
+    agents: dict[str, AgentStarted] = {}
     found: list[Deed] = []
-    replies = prompts = 0
+    replies = prompts = latest = 0
     for entry in entries:
         match entry:
             case Prompted(steered=False):
@@ -68,6 +71,13 @@ def deeds_of(entries: Sequence[Entry]) -> list[Deed]:
                 replies += 1
             case CallStarted(call_id=call_id):
                 about[call_id] = _about(entry)
+                latest = steps.get(call_id, replies + 1)
+            case AgentStarted(agent=agent):
+                agents[agent] = entry
+            case ChildChanged(agent=agent, call_id=call_id, changed=changed) if changed:
+                step = max(latest, replies)  # the one that was under way
+                name, what = _agent(agents.get(agent), agent, about.get(call_id, ""))
+                found.append(Deed(entry.seq, step, prompts, name, what, changed))
             case CallEnded(call_id=call_id, changed=changed) if changed:
                 step = steps.get(call_id, replies + 1)
                 what = about.get(call_id, "")
@@ -186,6 +196,16 @@ def _steps(entries: Sequence[Entry]) -> dict[str, int]:
         for block in reply.content
         if isinstance(block, Call)
     }
+
+
+def _agent(started: AgentStarted | None, agent: str, about: str) -> tuple[str, str]:
+    """How a listing calls it; without an agent it is a call of the session itself, and still
+    runs."""
+    if not agent:
+        return "call", about
+    if started is None:  # one that works for another agent
+        return "agent", agent
+    return started.kind, started.name or started.description or agent
 
 
 def _about(started: CallStarted) -> str:

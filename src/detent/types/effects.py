@@ -47,3 +47,8 @@ def only_looks(effects: tuple[Effect, ...]) -> bool:
         isinstance(effect, Reads | Asks) or (isinstance(effect, Connects) and effect.only_asks)
         for effect in effects
     )
+
+
+def only_spawns(effects: tuple[Effect, ...]) -> bool:
+    """Whether all of the work is that of others, who have their own bounds."""
+    return bool(effects) and all(isinstance(effect, Spawns) for effect in effects)

@@ -8,6 +8,14 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
+from detent.types.agents import (
+    AgentEnded,
+    AgentStarted,
+    ChildChanged,
+    GroupEnded,
+    Lineage,
+    TaskChanged,
+)
 from detent.types.budget import Budget, InVain, Spent
 from detent.types.content import AssistantBlock, UserBlock
 from detent.types.durable import Durable
@@ -45,6 +53,8 @@ class Opened(Durable, frozen=True, kw_only=True):
     """The session this one was forked from."""
     forked_at: int = 0
     """The last entry of it that this one has, where it has not all."""
+    lineage: Lineage | None = None
+    """Of a subagent: whom it works for."""
 
 
 class Prompted(Durable, frozen=True, kw_only=True):
@@ -313,6 +323,11 @@ Entry = (
     | Unanswered
     | Named
     | Undone
+    | AgentStarted
+    | AgentEnded
+    | GroupEnded
+    | ChildChanged
+    | TaskChanged
     | TurnEnded
 )
 
@@ -371,6 +386,8 @@ class Asked(Live, frozen=True):
     arguments: str
     reason: str
     rules: tuple[str, ...] = ()
+    agent: str = ""
+    """The subagent that wants it, as people call it."""
 
 
 class Answered(Live, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detent.session.cutting import after_step, moved, results_lacking, whole
+from detent.types.agents import ChildChanged
 from detent.types.content import Call, Text
 from detent.types.effects import Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied
@@ -88,5 +89,7 @@ def test_what_is_said_of_files_moves_along() -> None:
     assert (after.seen, after.cwd) == ({"/new/f": "d"}, "/new")
     assert after.changed == (Change("/new/f", after=FILE),)
     assert after.outcome == ended.outcome
+    child = moved(ChildChanged(agent="a", call_id="c", changed=ended.changed), "/old", "/new")
+    assert isinstance(child, ChildChanged) and child.changed == after.changed
     undone = moved(Undone(of=(1,), changes=after.changed, left=("/old/x",)), "/old", "/new")
     assert isinstance(undone, Undone) and undone.left == ("/new/x",)

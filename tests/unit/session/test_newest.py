@@ -32,3 +32,14 @@ def test_where_none_has_a_line_there_is_none(tmp_path: Path) -> None:
     saved(store, "empty", b"", 100)
     assert store.newest("/w") is None
     assert store.newest("/elsewhere") is None
+
+
+def test_one_that_lost_its_beginning_is_still_there(tmp_path: Path) -> None:
+    """A power cut may leave a hole of any size, and whole records behind it."""
+    store = Store(str(tmp_path))
+    log = Path(store.path("/w", "s"))
+    log.parent.mkdir(parents=True)
+    log.write_bytes(bytes(200_000) + b'{"a record"}\n')
+    assert store.newest("/w") == str(log)
+    log.write_bytes(bytes(200_000))
+    assert store.newest("/w") is None

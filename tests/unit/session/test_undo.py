@@ -15,6 +15,7 @@ from detent.session.undo import (
     standing,
     undone_since,
 )
+from detent.types.agents import AgentStarted, ChildChanged
 from detent.types.content import Call, Text
 from detent.types.effects import Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied
@@ -181,3 +182,49 @@ def test_what_was_taken_back_of_a_call_that_was_cut_off_is_in_doubt_no_more() ->
     late = msgspec.structs.replace(ended(2, "one", change(A, B)), late=True)
     deeds = deeds_of([replied(1, "one"), late, Undone(seq=3, of=(2,), changes=(change(B, A),))])
     assert moves_since(deeds, 1) == (), "a second undo must not bring it back"
+
+
+def child_changed(seq: int, agent: str, *changed: Change) -> Entry:
+    return ChildChanged(seq=seq, agent=agent, call_id="one", changed=changed)
+
+
+def with_agents() -> list[Entry]:
+    """A step that sets two agents to work, one in the background, and a step after it."""
+    return [
+        prompted(1),
+        started(2, "one"),
+        AgentStarted(seq=3, agent="a", kind="explore", call_id="one", description="look"),
+        child_changed(4, "a", change(A, B)),
+        replied(5, "one"),
+        child_changed(6, "deeper", change(B, C)),
+        ended(7, "one"),
+        child_changed(8, "a", change(NONE, X, "/p/new")),
+        started(9, "two", Writes("/p/f")),
+        ended(10, "two", change(C, A)),
+        replied(11, "two"),
+        prompted(12),
+        child_changed(13, "", change(X, NONE, "/p/new")),
+    ]
+
+
+def test_what_agents_did_belongs_to_the_step_that_was_under_way() -> None:
+    found = [(deed.seq, deed.step, deed.prompt, deed.name) for deed in deeds_of(with_agents())]
+    assert found == [
+        (4, 1, 1, "explore"),
+        (6, 1, 1, "agent"),
+        (8, 1, 1, "explore"),
+        (10, 2, 1, "Bash"),
+        (13, 2, 2, "call"),
+    ]
+    assert [deed.about for deed in deeds_of(with_agents())][:2] == ["look", "deeper"]
+
+
+def test_what_agents_did_is_taken_back_in_order() -> None:
+    deeds = deeds_of(with_agents())
+    assert moves_since(deeds, 7) == (Move("/p/f", A, C),), "made and removed: nothing is left to do"
+    assert moves_since(deeds, 0) == ()
+    assert moves_since(deeds_of(with_agents()[:8]), 0) == (
+        Move("/p/f", C, A), Move("/p/new", X, NONE),
+    )  # fmt: skip
+    undone = [*with_agents()[:8], Undone(seq=9, of=(4, 6, 8), changes=(change(C, A),))]
+    assert last_standing(deeds_of(undone)) is None
