@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from detent.gate.hooks import HookAnswer, HookSet
+from detent.gate.hooks import Hook, HookAnswer, HookSet
 from detent.gate.terms import QUESTION, Mode, Origin, Policy, Rule, RuleSet, Workspace
 from detent.ports import (
     Admitted,
@@ -24,6 +24,8 @@ from detent.types.outcomes import Outcome, Refused
 from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from detent.gate.hooks.background import Background
 
 Propose = Callable[[dict[str, Any]], Proposal]
@@ -47,6 +49,8 @@ class Gatekeeper:
         canonical: Callable[[str], str] = lambda name: name,
         store: Callable[[str, str, str], Awaitable[None]] | None = None,
     ) -> None:
+        self._waiting: list[Future[None]] = []
+        """For something to change while a person is asked."""
         self.usual_mode: Mode = "default"
         """The last one that was not plan mode, to return to from there."""
         self.mode = mode
@@ -69,6 +73,13 @@ class Gatekeeper:
         """Whoever is asked is a person, who may want to be called."""
         self.source = "startup"
         """How the session began, for hooks; empty when they were told."""
+        self.agent = ""
+        """What people call the subagent whose gate this is; empty is the session's."""
+        self.agent_id = ""
+        self.below: dict[str, Gatekeeper] = {}
+        """The gates of subagents at work, by the ids of those."""
+        self._interrupted = ""
+        """Why the turn is to end: a person has said so to somebody who works for it."""
         self._background: Background | None = None
 
     @property
@@ -80,6 +91,22 @@ class Gatekeeper:
         self._mode: Mode = mode
         if mode != "plan":
             self.usual_mode = mode
+        self._has_changed()
+
+    def _has_changed(self) -> None:
+        """Whoever asks a person looks again whether that is still needed."""
+        for change in self._waiting:
+            if not change.done():
+                change.set_result(None)
+        self._waiting.clear()
+
+    @property
+    def rules(self) -> RuleSet:
+        return self._rules
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._workspace
 
     def harmless(self, proposal: Proposal) -> bool:
         """Whether it changes nothing here, so that others may run beside it."""
@@ -90,6 +117,15 @@ class Gatekeeper:
 
     def judge(self, proposal: Proposal) -> Verdict:
         return self._judged(self._rules, self.mode, proposal)
+
+    def verdicts(self, proposal: Proposal, *consents: Rule) -> tuple[Verdict, ...]:
+        """Of all who have a say, the highest first, if these rules were among those that allow."""
+        rules = replace(self._rules, allow=(*self._rules.allow, *consents))
+        return (self._judged(rules, self.mode, proposal),)
+
+    def as_here(self, rules: RuleSet) -> RuleSet:
+        """Rules of the session as they read where the calls of this gate run."""
+        return rules
 
     def _judged(self, rules: RuleSet, mode: Mode, proposal: Proposal) -> Verdict:
         """Loaded with the first call: the first request need not wait for it."""
@@ -176,12 +212,29 @@ class Gatekeeper:
                 if settled := await self._settled(proposal, verdict, answer, propose):
                     return settled
                 self._call_the_person(proposal)
-                said = await ask.ask(Question(proposal, verdict.reason, verdict.rules))
+                said = await self._said(proposal, verdict, answer, ask)
+                if not isinstance(said, Answer):
+                    return await self._decided(proposal, said, answer, propose, ask)
                 if said.allowed and said.arguments is not None:
                     changed = self.judge(propose(said.arguments))
                     if isinstance(changed, Deny):
                         return _refusal(changed)
                 return await self._answered(said, verdict, answer)
+
+    async def _said(
+        self, proposal: Proposal, verdict: Ask, hook: HookAnswer, ask: Approver
+    ) -> Answer | Verdict:
+        """What the person says; or the verdict, where that has become another meanwhile by what was
+        said to somebody else."""
+        from detent.gate.withdrawing import answer_to
+
+        def settled() -> Verdict | None:
+            now = self.judge(proposal)
+            still = isinstance(now, Ask) or (hook.decision == "ask" and isinstance(now, Allow))
+            return None if still else now
+
+        question = Question(proposal, verdict.reason, verdict.rules, self.agent, self.agent_id)
+        return await answer_to(ask.ask(question), settled, self._waiting)
 
     def _may_classify(self, verdict: Ask) -> bool:
         """Only what the mode itself asks about: rules, secrets and the like are for a person."""
@@ -232,8 +285,7 @@ class Gatekeeper:
         if verdict.source == QUESTION:
             return answer.arguments is not None
         consent = Rule(proposal.tool, "", proposal.tool)
-        rules = replace(self._rules, allow=(*self._rules.allow, consent))
-        return isinstance(self._judged(rules, self.mode, proposal), Allow)
+        return all(isinstance(said, Allow) for said in self.verdicts(proposal, consent))
 
     def _call_the_person(self, proposal: Proposal) -> None:
         """Beside the question, which need not wait for it."""
@@ -241,7 +293,8 @@ class Gatekeeper:
             return
         from detent.gate.hooks.events import Notified
 
-        text = f"Detent asks whether {proposal.tool} may run"
+        agent = f" for the subagent {self.agent}" if self.agent else ""
+        text = f"Detent asks whether {proposal.tool} may run{agent}"
         self.beside(self.tell(Notified(text, "permission_prompt", "Permission needed")))
 
     async def _answered(self, said: Answer, verdict: Ask, hook: HookAnswer) -> Admitted | Refused:
@@ -261,30 +314,41 @@ class Gatekeeper:
 
     def _honour(self, kind: str, text: str) -> bool:
         """A rule that cannot be read changes nothing; the answer itself still counts."""
-        from detent.gate.rules import parse_rule
-
         if kind == "allow" and not self.takes_allow_rules:
             self._report(f"the rule {text} was not added: managed settings alone allow")
             return False
         try:
-            added = parse_rule(text, self._canonical)
+            added = self.agreed(text)
         except BadInput as error:
             self._report(f"a rule was not added: {error}")
             return False
-        added = replace(added, origin=Origin("session", folder=self._workspace.project))
         self._rules = replace(self._rules, **{kind: (*getattr(self._rules, kind), added)})
+        self._has_changed()
         return True
+
+    def agreed(self, text: str) -> Rule:
+        """What a rule means that a person agrees to here. Raises BadInput."""
+        from detent.gate.rules import parse_rule
+
+        origin = Origin("session", folder=self._workspace.project)
+        return parse_rule(text, self._canonical, origin)
 
     async def review(self, proposal: Proposal, outcome: Outcome, ms: int = 0) -> Revised:
         """After the call, which took so many milliseconds."""
+        stop, self._interrupted = self._interrupted, ""
         if not self.hears("after_call"):
-            return Revised(outcome)
+            return Revised(outcome, stop)
         from detent.gate.hooks.moments import after
 
-        return await after(self.tell, proposal, outcome, ms)
+        revised = await after(self.tell, proposal, outcome, ms)
+        return replace(revised, stop=stop or revised.stop)
+
+    def interrupt(self, reason: str) -> None:
+        self._interrupted = reason
 
     async def prompted(self, content: tuple[UserBlock, ...]) -> str:
         """Text that hooks add to a prompt. A hook that denies raises PromptBlocked."""
+        self._interrupted = ""
         if not self.hears("submitted"):
             return ""
         from detent.gate.hooks.moments import submitted
@@ -309,7 +373,11 @@ class Gatekeeper:
         return not self.source
 
     def hears(self, moment: str) -> bool:
-        return bool(getattr(self._hooks, moment))
+        return bool(self.listeners(moment))
+
+    def listeners(self, moment: str) -> tuple[Hook, ...]:
+        found: tuple[Hook, ...] = getattr(self._hooks, moment)
+        return found
 
     def add_hooks(self, hooks: HookSet) -> None:
         """Behind those that are there."""
@@ -326,9 +394,11 @@ class Gatekeeper:
 
     async def tell(self, event: Any) -> HookAnswer:
         """All hooks at once; the strictest decision, the last change, all contexts."""
+        return await self._ask_hooks(self.listeners(event.listeners), event)
+
+    async def _ask_hooks(self, hooks: tuple[Hook, ...], event: Any) -> HookAnswer:
         from detent.gate.hooks.asking import ask_hooks, joined
 
-        hooks = getattr(self._hooks, event.listeners)
         return joined(await ask_hooks(hooks, event, self._report))
 
     def beside(self, work: Coroutine[Any, Any, Any]) -> None:
@@ -347,8 +417,8 @@ class Gatekeeper:
         """Whether a call might: a hook that looks at it must not miss one in disguise."""
         from detent.gate.rules import parse_rule
 
-        deny = (parse_rule(rule, self._canonical),)
-        verdict = self._judged(RuleSet(deny=deny), "bypassPermissions", proposal)
+        rules = self.as_here(RuleSet(deny=(parse_rule(rule, self._canonical),)))
+        verdict = self._judged(rules, "bypassPermissions", proposal)
         return isinstance(verdict, Deny) or verdict.source.startswith("rule ")
 
 

@@ -139,16 +139,14 @@ def _needs_of(effect: Effect, permits: Permits) -> Iterator[Need]:
             yield from command_needs(text, permits)
         case Connects():
             pass  # by their hosts, all at once
-        case Spawns(agent=agent):
-            rules = (rule for rule in permits.rules if rule.what in ("", agent))
-            if permits.mode != "bypassPermissions" and not permits.by(next(rules, None)):
-                reason = f"Starting the agent {agent} needs permission."
-                yield Need(permits.source, reason, (f"Agent({agent})",))
+        case Spawns():
+            pass  # it may do no more than whoever starts it: what it does is judged in its turn
 
 
 def is_harmless(effects: tuple[Effect, ...], workspace: Workspace) -> bool:
-    """Whether it changes nothing: reads, and commands that are proven to only read."""
-    if not all(isinstance(effect, (Reads, Runs)) for effect in effects):
+    """Whether it changes nothing: reads, and commands that are proven to only read. What agents do
+    that are started is judged in its turn."""
+    if not all(isinstance(effect, (Reads, Runs, Spawns)) for effect in effects):
         return False
     scene = Scene(Proposal(Call("", "", ""), "", {}, effects), workspace)
     permits = Permits(Policy(RuleSet(), "default", workspace), scene)

@@ -10,7 +10,7 @@ from typing import Any
 from detent.gate.hosts import UNKNOWN, names_host
 from detent.gate.matching import fits, might_fit
 from detent.gate.patterns import PathPattern, compiled
-from detent.gate.rules import READING, SPAWNING, WRITING, names_tool
+from detent.gate.rules import READING, SPAWNING, WRITING, agent_key, names_tool
 from detent.gate.scene import Scene
 from detent.gate.terms import Rule
 from detent.types.effects import Effect, Reads, Runs, Spawns, Writes
@@ -41,8 +41,8 @@ def touches(rule: Rule, scene: Scene) -> bool:
             host == UNKNOWN or names_host(rule.what, host) for host in scene.hosts
         )
     if rule.tool in SPAWNING:
-        agents = [e.agent for e in scene.proposal.effects if isinstance(e, Spawns)]
-        return any(_is_value(rule.what, agent) for agent in agents)
+        agents = [agent_key(e.agent) for e in scene.proposal.effects if isinstance(e, Spawns)]
+        return any(_is_value(agent_key(rule.what), agent) for agent in agents)
     if tool == "Skill":
         return by_name and _names_skill(rule.what, scene.proposal.arguments)
     # What we cannot read of a restriction holds for the whole tool, unless it is of a parameter.

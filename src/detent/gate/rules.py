@@ -23,6 +23,12 @@ def parse_rule(text: str, canonical: Callable[[str], str], origin: Origin | None
     return Rule(canonical(match[1]), what, text.strip(), origin or Origin())
 
 
+def agent_key(name: str) -> str:
+    """By which names of agents are the same: models do not keep to how we write them."""
+    key = name.strip().casefold().replace("_", "-").replace(" ", "-")
+    return "general-purpose" if key in ("", "general") else key
+
+
 def is_ignored_in_allow(rule: Rule) -> str:
     """Why an allow rule covers nothing; empty when it does."""
     parts = rule.tool.split("__", 2)

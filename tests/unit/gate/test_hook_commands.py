@@ -33,6 +33,8 @@ from detent.gate.hooks.events import (
     StopFailed,
     Stopping,
     Submitted,
+    TaskCompleted,
+    TaskCreated,
 )
 from detent.gate.hooks.kinds import KINDS
 from detent.gate.hooks.moments import whole_paths
@@ -106,6 +108,15 @@ EVENTS: list[tuple[HookEvent, dict[str, Any]]] = [
         AgentStopping("a1", "explore", "found", False, "/l"),
         {"agent_id": "a1", "agent_type": "explore", "stop_hook_active": False,
          "last_assistant_message": "found", "agent_transcript_path": "/l"},
+    ),
+    (
+        TaskCreated("3", "write it", "all of it", "alice"),
+        {"task_id": "3", "task_subject": "write it", "task_description": "all of it",
+         "teammate_name": "alice"},
+    ),
+    (
+        TaskCompleted("3", "write it"),
+        {"task_id": "3", "task_subject": "write it", "task_description": ""},
     ),
     (SessionStarted("resume", "m"), {"source": "resume", "model": "m"}),
     (SessionEnded("other"), {"reason": "other"}),

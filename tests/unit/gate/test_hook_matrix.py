@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from detent.app.agents.tasks import SharedTasks
 from detent.app.hooking import say_goodbye
 from detent.context.shaping import Shaping
 from detent.gate.hooks.entry import HookEntry
@@ -19,6 +20,7 @@ from detent.loop.limits import Limits
 from detent.ports import Answer, Desk
 from detent.testing import call, reply
 from detent.testing.scripted_model import ScriptedModel
+from detent.types.agents import Task, TaskChanged
 from detent.types.content import Text
 from detent.types.errors import ModelFailure
 from detent.types.events import CallEnded, Compacted, TurnEnded
@@ -46,6 +48,8 @@ MATRIX = {
     "StopFailure":        ". r r r r r r . .",
     "SubagentStart":      ". r r r r r r . C",
     "SubagentStop":       ". B r r r r B . C",
+    "TaskCreated":        ". B r r r r B . .",
+    "TaskCompleted":      ". B r r r r B . .",
     "SessionStart":       ". r r r r r r . C",
     "SessionEnd":         ". r r r r r r . .",
     "PreCompact":         ". B r r r r B . .",
@@ -113,6 +117,8 @@ class Scene:
         self.asked = Approving(Answer(event != "PermissionDenied", "no", by="test"))
         self.ended: TurnEnded | None = None
         self.answer: Any = None
+        self.task: Task | None = None
+        self.fault = ""
 
         async def echo(args: dict[str, Any], desk: Desk) -> Outcome:
             self.ran.append(args)
@@ -148,6 +154,8 @@ class Scene:
                 self.answer = await self.bench.kit.gate.tell(event)
             else:
                 self.ended = await self.bench.turn("go")
+            if self.event in ("TaskCreated", "TaskCompleted"):
+                await self._work_off_a_task()
             if self.event == "InstructionsLoaded":
                 event_of_file = InstructionsLoaded("/p/CLAUDE.md", "project", "session_start")
                 await self.bench.kit.gate.tell(event_of_file)  # type: ignore[attr-defined]
@@ -159,6 +167,16 @@ class Scene:
         finally:
             await hooked.aclose()
         return hooked
+
+    async def _work_off_a_task(self) -> None:
+        log = self.bench.log
+        record, happened = self.bench.recorder.record, self.bench.kit.gate.happened
+        tasks = SharedTasks(lambda: log.entries, record, happened)
+        try:
+            self.task = await tasks.create("write it")
+            self.task = await tasks.change("1", "", status="completed")
+        except ValueError as error:
+            self.fault = str(error)
 
     @property
     def heard(self) -> str:
@@ -195,6 +213,13 @@ class Scene:
                 return self.no in self.heard
             case "SubagentStop":
                 return self.no in feedback(self.answer)
+            case "TaskCreated":
+                return (
+                    self.no in self.fault and self.task is None and not self.bench.of(TaskChanged)
+                )
+            case "TaskCompleted":
+                statuses = [entry.task.status for entry in self.bench.of(TaskChanged)]
+                return self.no in self.fault and statuses == ["pending"]
             case "PreCompact":
                 notices = [n for n in self.bench.events if self.no in getattr(n, "text", "")]
                 return bool(notices) and not self.bench.of(Compacted)
@@ -219,6 +244,8 @@ class Scene:
         if self.answer is not None:
             return not feedback(self.answer)
         assert self.ended is not None
+        if self.event in ("TaskCreated", "TaskCompleted"):
+            return self.task is not None and self.task.status == "completed"
         if self.event == "StopFailure":
             return self.ended.reason == "api_error"
         ran = not self.ran if self.event == "PermissionDenied" else self.ran[0] == {"n": 1}

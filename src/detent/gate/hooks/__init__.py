@@ -43,6 +43,10 @@ class HookSet(Struct, frozen=True):
     """AgentStarted."""
     agent_stopping: tuple[Hook, ...] = ()
     """AgentStopping: as Stopping, of a subagent."""
+    task_created: tuple[Hook, ...] = ()
+    """TaskCreated: a denial, and there is no such task."""
+    task_completed: tuple[Hook, ...] = ()
+    """TaskCompleted: a denial leaves it as it is."""
     session_started: tuple[Hook, ...] = ()
     """SessionStarted: may add to the first prompt."""
     session_ended: tuple[Hook, ...] = ()

@@ -77,7 +77,7 @@ class Commands:
         for entry in self._entries:
             if self._is_for(entry, event):
                 chosen.setdefault(entry.what_runs, entry)
-        given = encode({**self._around.facts.common(event.name), **event.fields()})
+        given = encode({**self._around.facts.common(event), **event.fields()})
         for entry in chosen.values():
             if entry.beside:
                 self._around.beside(self._alone(entry, event, given))

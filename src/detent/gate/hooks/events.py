@@ -9,11 +9,19 @@ from detent.types.outcomes import Cut, Outcome, is_error, text_of
 from detent.types.usage import Usage
 
 
-class HookEvent(Struct, frozen=True):
+class HookEvent(Struct, frozen=True, kw_only=True):
     wire: ClassVar[str] = ""
     """The name in settings and JSON; an event without one is for Python callables alone."""
     listeners: ClassVar[str] = ""
     """The field of HookSet."""
+
+    agent_id: str = ""
+    """The subagent that it is of; empty is the session itself."""
+    agent_type: str = ""
+    cwd: str = ""
+    """Where the subagent stands; empty is where the session does."""
+    permission_mode: str = ""
+    """The subagent's."""
 
     @property
     def name(self) -> str:
@@ -202,6 +210,38 @@ class AgentStopping(HookEvent, frozen=True):
         }
 
 
+class TaskEvent(HookEvent, frozen=True):
+    """Of a task that all agents share."""
+
+    task_id: str
+    task_subject: str
+    task_description: str = ""
+    agent: str = ""
+    """Whose doing it is; empty is the session itself."""
+
+    def fields(self) -> dict[str, Any]:
+        given = {
+            "task_id": self.task_id,
+            "task_subject": self.task_subject,
+            "task_description": self.task_description,
+        }
+        return {**given, "teammate_name": self.agent} if self.agent else given
+
+
+class TaskCreated(TaskEvent, frozen=True):
+    """It is about to be."""
+
+    wire = "TaskCreated"
+    listeners = "task_created"
+
+
+class TaskCompleted(TaskEvent, frozen=True):
+    """It is about to be."""
+
+    wire = "TaskCompleted"
+    listeners = "task_completed"
+
+
 class SessionStarted(HookEvent, frozen=True):
     """The first turn of a run begins."""
 
@@ -351,6 +391,8 @@ BY_MOMENT: dict[str, type[HookEvent]] = {
         SessionEnded,
         SessionStarted,
         StopFailed,
+        TaskCompleted,
+        TaskCreated,
     )
 }
 """What is told by those who do not know these classes."""

@@ -1,7 +1,10 @@
 """What the JSON of every event says of the session."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from detent.gate.hooks.events import HookEvent
 
 
 class Facts:
@@ -16,11 +19,15 @@ class Facts:
         self.cwd: Callable[[], str] = lambda: self.project
         self.mode: Callable[[], str] = lambda: "default"
 
-    def common(self, event: str) -> dict[str, Any]:
-        return {
+    def common(self, event: "HookEvent") -> dict[str, Any]:
+        """Of a subagent, with its id and from where it stands."""
+        given = {
             "session_id": self.session,
             "transcript_path": self.path,
-            "cwd": self.cwd(),
-            "permission_mode": self.mode(),
-            "hook_event_name": event,
+            "cwd": event.cwd or self.cwd(),
+            "permission_mode": event.permission_mode or self.mode(),
+            "hook_event_name": event.name,
         }
+        if not event.agent_id:
+            return given
+        return {**given, "agent_id": event.agent_id, "agent_type": event.agent_type}

@@ -36,6 +36,8 @@ KINDS: dict[str, Kind] = {
     "StopFailure": Kind("stop_failed"),
     "SubagentStart": Kind("agent_started"),
     "SubagentStop": Kind("agent_stopping", decides=True, blocks=True),
+    "TaskCreated": Kind("task_created", decides=True, blocks=True),
+    "TaskCompleted": Kind("task_completed", decides=True, blocks=True),
     "SessionStart": Kind("session_started", takes_text=True),
     "SessionEnd": Kind("session_ended", seconds=1.5),
     "PreCompact": Kind("before_compact", decides=True, blocks=True),
