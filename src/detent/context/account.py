@@ -4,10 +4,11 @@ A request reserves what it may take at worst and settles with what it took. An a
 strict asks only that something is left: it is passed by the requests in flight at most.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from detent.types.budget import WHOLE, Budget, Shortage, Spent, What
 from detent.types.messages import Message
@@ -66,13 +67,18 @@ class Account:
         parent: "Account | None" = None,
         name: str = "",
         distribution: Distribution = "shared",
+        within: bool = False,
     ) -> None:
+        """`within`: of a subagent, whose turns and time are part of its parent's, and whose
+        spending has an entry of its own in the parent's log."""
         self.parent, self.name, self.distribution = parent, name, distribution
+        self._within = within
         self.spent = spent
         """By this account and all below it."""
         self.delegated = NOTHING
         """How much of it by those below."""
-        self._told = NOTHING
+        self._untold = NOTHING
+        """What of it no log has kept yet."""
         self.held = NOTHING
         """What runs at the moment may take so much."""
         self._running = 0
@@ -112,15 +118,31 @@ class Account:
         name: str = "",
         siblings: int = 1,
         spent: Spent = NOTHING,
+        within: bool = False,
     ) -> "Account":
-        """An account that draws on this one; `siblings` are all that share equally, it included."""
-        share = self._share(siblings)
+        """An account that draws on this one; `siblings` are all that share equally, it included.
+        What it has `spent` before takes nothing from its share: that is of what is left."""
+        share = {what: spent.of(what) + part for what, part in self._share(siblings).items()}
         given = budget.limits()
         limits: dict[Any, Any] = {
             what: min(share.get(what, most), most) for what, most in {**share, **given}.items()
         }
         own = Budget(strict=budget.strict, **limits)
-        return Account(own, spent=spent, parent=self, name=name, distribution=self.distribution)
+        way: Distribution = self.distribution
+        return Account(own, spent=spent, parent=self, name=name, distribution=way, within=within)
+
+    def share(self, children: "Iterable[Account]", siblings: int) -> None:
+        """Where all get the same, none of these has more than that of what is left now."""
+        if self.distribution != "equal":
+            return
+        parts = self._share(siblings)
+        for child in children:
+            used = child.spent + child.held
+            limits: dict[Any, Any] = {
+                what: min(most, used.of(what) + parts.get(what, most))
+                for what, most in child._limits
+            }
+            child.budget = Budget(strict=child._budget.strict, **limits)
 
     def left(self) -> dict[What, float]:
         """Of what is limited here or above: what nobody has spent or may be spending."""
@@ -134,13 +156,13 @@ class Account:
     def short(self, want: Spent, *, beyond: bool = False) -> Shortage | None:
         """What is lacking. `beyond` is for the one last word, where nobody is strict about it; it
         calls no tool in any case."""
-        for account in self.line():
+        for account, asked in self._up(want):
             if beyond and not account._budget.strict:
                 continue
             for what, most in account._limits:
                 if beyond and what == "calls":
                     continue
-                if (found := account._short(what, most, want)) is not None:
+                if (found := account._short(what, most, asked)) is not None:
                     return found
         return None
 
@@ -148,8 +170,8 @@ class Account:
         shortage = self.short(worst, beyond=beyond)
         if shortage is not None:
             return shortage
-        for account in self.line():
-            account.held += worst
+        for account, part in self._up(worst):
+            account.held += part
             account._running += 1
         return Reservation(self, worst)
 
@@ -158,21 +180,25 @@ class Account:
         if not reservation.is_open:
             return
         reservation.is_open = False
-        for account in self.line():
+        for account, part in self._up(reservation.worst):
             account._running -= 1
-            rest = account.held - reservation.worst
+            rest = account.held - part
             account.held = rest if account._running else NOTHING  # fractions leave dust behind
         self.spend(actual)
 
     def spend(self, actual: Spent) -> None:
-        for account in self.line():
-            account.spent += actual
+        is_kept = False
+        for account, part in self._up(actual):
+            account.spent += part
             if account is not self:
-                account.delegated += actual
+                account.delegated += part
+                if not is_kept:
+                    account._untold += part
+            is_kept = account._within
 
     def news(self) -> Spent:
         """What those below have spent since it was last asked for: the log keeps it."""
-        new, self._told = self.delegated - self._told, self.delegated
+        new, self._untold = self._untold, NOTHING
         return new
 
     def take(self, count: Spent) -> Shortage | None:
@@ -201,6 +227,13 @@ class Account:
         while account is not None:
             yield account
             account = account.parent
+
+    def _up(self, amount: Spent) -> "Iterator[tuple[Account, Spent]]":
+        """What an amount is for each: turns and time of a subagent are its own affair."""
+        for account in self.line():
+            yield account, amount
+            if account._within and (amount.turns or amount.seconds):
+                amount = replace(amount, turns=0, seconds=0.0)
 
     def _short(self, what: What, most: float, want: Spent) -> Shortage | None:
         used, wanted = self.spent.of(what), want.of(what)

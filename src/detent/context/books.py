@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from detent.context.account import Price, guessed, paid
+from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.budget import Budget, Spent
 from detent.types.events import (
     Budgeted,
@@ -12,6 +13,7 @@ from detent.types.events import (
     Entry,
     Estimated,
     Lost,
+    Opened,
     Prompted,
     Replied,
     TurnEnded,
@@ -39,6 +41,8 @@ class Books:
         self._beside: dict[str, Usage] = {}
         """Of the running turn, by model: what has an entry of its own."""
         self._calls_beside = 0
+        self._others = 0
+        """What a subagent knows of others was paid for by them: up to this entry."""
         self._read = 0
 
     def read(self, entries: Sequence[Entry]) -> "Books":
@@ -57,7 +61,11 @@ class Books:
         return sum(self.spending().values(), Spent())
 
     def _take(self, entry: Entry) -> None:
+        if 0 < entry.seq <= self._others:
+            return
         match entry:
+            case Opened() if entry.lineage is not None:
+                self._others = entry.forked_at
             case Replied() | Lost(what="cut"):
                 self._answers.append(entry)
             case CallStarted():
@@ -70,6 +78,11 @@ class Books:
                 self._book(entry.what, guessed(self._price, entry.model, entry.usage))
             case Compacted() if entry.usage != Usage():
                 self._book_beside("compaction", entry.model, entry.usage)
+            case AgentStarted():
+                self._book("subagents", Spent(delegations=1))
+            case AgentEnded():
+                never_began = Spent(delegations=-1) if entry.state == "skipped" else Spent()
+                self._book("subagents", entry.spent + never_began)
             case Prompted(steered=False):
                 self._close(self._so_far())
                 self._begun = entry.at

@@ -9,18 +9,13 @@
 Also `paths: a, b` and `paths: [a, "b"]`. Everything else in it is other programs' business.
 """
 
-_MARK = "---"
+from detent.context.head import split_head
 
 
 def head_and_body(text: str) -> tuple[tuple[str, ...], str]:
     """The globs of its `paths`, and the text without its head."""
-    lines = text.split("\n")
-    if lines[0].rstrip() != _MARK:
-        return (), text
-    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _MARK), 0)
-    if not end:
-        return (), text
-    return _paths(lines[1:end]), "\n".join(lines[end + 1 :])
+    head, body = split_head(text)
+    return (() if head is None else _paths(head)), body
 
 
 def _paths(lines: list[str]) -> tuple[str, ...]:
