@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache
 
 from detent.ports import Log
+from detent.types.agents import AgentStarted
 from detent.types.effects import only_looks
 from detent.types.events import CallEnded, CallStarted, Compacted, Entry, Prompted, TurnEnded
 from detent.types.files import Undone
@@ -40,10 +41,11 @@ def _come_to(waiting: asyncio.Future[str], trouble: str) -> None:
 
 class Power:
     """Nothing depends on an entry that a power cut could take back: a prompt, the intent of a call
-    with effects and its result, an undo, a compaction, the end of a turn."""
+    with effects and its result, who was set to work, an undo, a compaction, the end of a turn."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, *logs: Log) -> None:
+        """The first is the one in question; what others tell of a subagent is synced before."""
+        self._logs = logs
         self._turn = asyncio.Lock()
         self._acting: set[str] = set()
         """Calls with effects that have begun."""
@@ -52,9 +54,10 @@ class Power:
         """Entries come out in the order they came in, and one sync answers for all that were
         written before it began."""
         async with self._turn:
-            if not self._counts(entry) or not self._log.unsynced:
+            if not self._counts(entry):
                 return ""
-            return await begin_sync(self._log)
+            troubles = [await begin_sync(log) for log in reversed(self._logs) if log.unsynced]
+            return next(filter(None, troubles), "")
 
     def _counts(self, entry: Entry) -> bool:
         match entry:
@@ -68,4 +71,4 @@ class Power:
                 self._acting.discard(call_id)
                 return acted
             case _:
-                return isinstance(entry, Prompted | Compacted | TurnEnded | Undone)
+                return isinstance(entry, Prompted | Compacted | TurnEnded | Undone | AgentStarted)

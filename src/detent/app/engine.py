@@ -22,10 +22,13 @@ from detent.app.reminders import MemoryFiles
 from detent.app.workshop import Shop
 from detent.gate.gate import Gatekeeper
 from detent.loop.kit import Kit
+from detent.ports import Model, Toolbox
 from detent.types.budget import Budget
 from detent.types.events import Budgeted, Entry, Event, Notice, Switched, TurnEnded
 
 if TYPE_CHECKING:
+    from detent.app.agents.kinds.record import Kinds
+    from detent.app.agents.staff import Staff
     from detent.app.git_state import Git
 
 
@@ -35,6 +38,12 @@ class Engine:
     memory: MemoryFiles
     git: "Git | None" = None
     """Asked ahead; what nobody came to want is ended with the session."""
+    staff: "Staff | None" = None
+    """The subagents that it has set to work, once it has."""
+    kinds: "Kinds | None" = None
+    """Of agents that it can start."""
+    tools: Toolbox
+    """All that it may use, whatever of them the model is shown."""
 
     def __init__(
         self,
@@ -62,6 +71,7 @@ class Engine:
         self.grounds = grounds
         self._options = grounds.options
         self._is_sandbox_checked = False
+        self._left: list[Model] = []
         self._goes_on = bool(journal.log.entries)
         """Nothing was written yet of a session that was there before."""
         self._kept = _kept_budget(journal.log.entries)
@@ -102,7 +112,15 @@ class Engine:
         model, old = self.grounds.model(priced), self.kit.model
         self._options, self.kit = options, replace(self.kit, model=model)
         if model is not old:  # a model of the caller's own making stays what it is
-            await old.aclose()
+            self._left.append(old)
+            await self._close_left()
+
+    async def _close_left(self) -> None:
+        """Models that were left for another one, as soon as no subagent speaks with them."""
+        if self.staff is not None and self.staff.is_busy:
+            return
+        while self._left:
+            await self._left.pop().aclose()
 
     @property
     def turns(self) -> int:
@@ -114,7 +132,8 @@ class Engine:
         was_there = not self.journal.is_new
         if self.journal.is_new:
             self.journal.is_new = False
-            await self.recorder.emit(opening(self.journal.session, self.cwd))
+            journal = self.journal
+            await self.recorder.emit(opening(journal.session, self.cwd, journal.lineage))
         if (equipped := self._equipment.news(self.kit)) is not None:
             await self.recorder.emit(equipped)  # the first of a run, so that a replay knows one
         if self._options.name:
@@ -169,6 +188,8 @@ class Engine:
             self.git.end()
         try:
             self.recorder.attach(to_nobody, self.parting.append)
+            if self.staff is not None:
+                await self.staff.aclose()
             if self.gate.has_opened and self.gate.hears("session_ended"):
                 from detent.app.hooking import say_goodbye
 
@@ -180,6 +201,7 @@ class Engine:
             if isinstance(self.kit.checkpoints, KeptFiles):
                 self.kit.checkpoints.close()
         finally:
+            await self._close_left()
             await self.kit.model.aclose()
             if (trouble := await self.recorder.settle()) is not None:
                 self.parting.append(trouble)

@@ -69,7 +69,7 @@ class Equipment:
         if getattr(kit.model, "is_small", False):
             terms["small"] = True
         if kit.account.parent is not None:
-            terms["shared"] = True
+            terms["shared"] = "strict" if kit.account.is_strict else "loose"
         return terms
 
     def _prices(self, kit: Kit) -> dict[str, Any]:

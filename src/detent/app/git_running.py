@@ -70,7 +70,7 @@ class GitCommand:
 
     def start(self, *arguments: str, settings: Mapping[str, str] = {}) -> "Running":
         return Running(
-            (self.program, *SAFE, *self._place, *arguments), _configured(self._environ, settings)
+            (self.program, *SAFE, *self._place, *arguments), configured(self._environ, settings)
         )
 
     async def ask(self, *arguments: str, until: float, settings: Mapping[str, str] = {}) -> Asked:
@@ -180,7 +180,7 @@ def _end_with(ending: int, group: int) -> None:
     fcntl.fcntl(ending, fcntl.F_SETFL, fcntl.fcntl(ending, fcntl.F_GETFL) | os.O_ASYNC)
 
 
-def _configured(environ: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:
+def configured(environ: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:
     """As variables: in an argument a name that holds `=` would be taken for another."""
     if not settings:
         return environ

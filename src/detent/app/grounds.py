@@ -35,6 +35,8 @@ class Grounds(Struct, frozen=True):
     """Where its settings are."""
     tape: "Tape | None" = None
     """Keeps what models are sent and what they answer, byte by byte."""
+    first_words: str = ""
+    """What the agent that the session runs as begins with, before the first prompt."""
 
     @property
     def is_trusted(self) -> bool:
@@ -68,7 +70,12 @@ def grounds_of(options: Options) -> Grounds:
         settings = replace(settings, notices=(*notes, *settings.notices))
     clock = options.clock or SystemClock()
     own, tape = user_home(environ), _tape(options.record) if options.record else None
-    return Grounds(options, environ, settings, cwd, own, where.home, clock, where, tape)
+    grounds = Grounds(options, environ, settings, cwd, own, where.home, clock, where, tape)
+    if not (options.agent or options.agents or settings.agent):
+        return grounds
+    from detent.app.agents.kinds.acting import as_agent
+
+    return as_agent(grounds)
 
 
 def _tape(folder: str) -> "Tape":

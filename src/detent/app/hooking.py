@@ -23,6 +23,13 @@ PARTING = KINDS["SessionEnd"].seconds
 
 def add_commands(engine: "Engine", entries: tuple[HookEntry, ...], project: str) -> list[str]:
     """What the user should know of those that will not run."""
+    run = [entry for entry in entries if entry.kind == "command" and entry.event in KINDS]
+    engine.gate.add_hooks(command_hooks(run, surroundings(engine, project)))
+    return not_run(entries)
+
+
+def surroundings(engine: "Engine", project: str) -> Surroundings:
+    """What commands run in, of a session and of its subagents."""
     gate, recorder, shop = engine.gate, engine.recorder, engine.shop
     facts = Facts()
     facts.session, facts.path = engine.journal.session, engine.journal.path
@@ -31,9 +38,9 @@ def add_commands(engine: "Engine", entries: tuple[HookEntry, ...], project: str)
 
     def falls_under(rule: str, event: Any) -> bool:
         call: Proposal | None = getattr(event, "proposal", None)
-        return call is None or gate.falls_under(rule, call)
+        return call is None or gate.below.get(event.agent_id, gate).falls_under(rule, call)
 
-    around = Surroundings(
+    return Surroundings(
         lambda: shop.host,
         facts,
         report=lambda text: recorder.hint(Notice(text, "warning")),
@@ -41,9 +48,6 @@ def add_commands(engine: "Engine", entries: tuple[HookEntry, ...], project: str)
         beside=gate.beside,
         falls_under=falls_under,
     )
-    run = [entry for entry in entries if entry.kind == "command" and entry.event in KINDS]
-    gate.add_hooks(command_hooks(run, around))
-    return not_run(entries)
 
 
 async def say_goodbye(gate: Gatekeeper, recorder: Recorder) -> None:

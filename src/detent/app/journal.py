@@ -8,6 +8,7 @@ from detent.app.clock import new_session_id
 from detent.app.options import Options
 from detent.session.log import FORMAT, FileLog, Locked, MemoryLog
 from detent.session.store import Store
+from detent.types.agents import Lineage
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Opened
 from detent.types.version import VERSION
@@ -37,6 +38,8 @@ class Journal:
         self.notices = notices
         self.earlier = earlier
         """The log that it goes on from."""
+        self.lineage: Lineage | None = None
+        """Of a subagent."""
 
     @property
     def path(self) -> str:
@@ -61,10 +64,10 @@ def open_journal(options: Options, cwd: str, home: str, now: Callable[[], float]
         check(options, earlier)
     if options.fork or not options.persist:
         return _apart(options, store, earlier, cwd, home, now)
-    return _gone_on(earlier, home, now)
+    return go_on(earlier, home, now)
 
 
-def _gone_on(path: str, home: str, now: Callable[[], float]) -> Journal:
+def go_on(path: str, home: str, now: Callable[[], float]) -> Journal:
     """Locked first, then read: whoever wrote it until now may have written more meanwhile."""
     from detent.session.reading import read_log
 
@@ -132,8 +135,8 @@ def _name(path: str) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
 
 
-def opening(session: str, cwd: str) -> Opened:
-    return Opened(session=session, cwd=cwd, version=VERSION, format=FORMAT)
+def opening(session: str, cwd: str, lineage: Lineage | None = None) -> Opened:
+    return Opened(session=session, cwd=cwd, version=VERSION, format=FORMAT, lineage=lineage)
 
 
 def _earlier(options: Options, store: Store, cwd: str, home: str) -> str | None:

@@ -39,6 +39,12 @@ class Options(Struct, frozen=True, kw_only=True):
     """Replaces every tool: the seam for a static executor."""
     plugin_dirs: tuple[str, ...] = ()
 
+    agents: Mapping[str, Any] = {}
+    """Agents by name: `description` and `prompt`, and what else their files may say."""
+    agent: str = ""
+    """The session runs as this agent: its prompt, tools, model and limits, where no other option
+    says otherwise."""
+
     permission_mode: str = ""
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
@@ -71,6 +77,12 @@ class Options(Struct, frozen=True, kw_only=True):
     """Of another session, on which this one draws."""
     siblings: int = 1
     """How many sessions draw on that account, where it is shared equally."""
+    max_agent_depth: int | None = None
+    """Levels of subagents below the session; 0 is no bound, None leaves it to the settings."""
+    usual_agent_depth: int | None = None
+    """What counts when neither says anything."""
+    waits_for_agents: bool = False
+    """A turn does not end while subagents work in the background: it goes on with their news."""
     task_budget: int | None = None
     """Tokens that the model is told it has for all of its work. It may pass them."""
     max_output_tokens: int | None = None

@@ -1,7 +1,9 @@
 """What a session tells its model of itself: the prompt, and what is looked at as it goes on."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from detent.app.agents.kinds.finding import BUILT_IN, are_others, kinds_of
 from detent.app.grounds import Grounds
 from detent.app.journal import Journal
 from detent.app.options import Options
@@ -16,7 +18,11 @@ from detent.ports import Toolbox
 from detent.types.events import Opened
 
 if TYPE_CHECKING:
+    from detent.app.agents.kinds.record import Kinds
     from detent.app.git_state import Git
+
+DELEGATES = frozenset({"Agent", "delegate_agent"})
+"""Tools that start agents."""
 
 
 def surroundings_of(grounds: Grounds, workspace: Workspace, journal: Journal) -> Surroundings:
@@ -27,7 +33,12 @@ def surroundings_of(grounds: Grounds, workspace: Workspace, journal: Journal) ->
 
 
 def prompt_of(
-    grounds: Grounds, rules: RuleSet, toolbox: Toolbox, mode: str, around: Surroundings
+    grounds: Grounds,
+    rules: RuleSet,
+    toolbox: Toolbox,
+    mode: str,
+    around: Surroundings,
+    kinds: "Kinds | None" = None,
 ) -> tuple[str, ...]:
     options = grounds.options
     access = Access(
@@ -40,7 +51,7 @@ def prompt_of(
     )
     form = section("form") if options.json_schema is not None else ""
     return build_prompt(
-        Facts(around, access, plugins=_plugins(options)),
+        Facts(around, access, agents=_agents(access.tools, kinds), plugins=_plugins(options)),
         custom=options.system_prompt,
         override=options.override_system_prompt,
         append="\n\n".join(filter(None, (options.append_system_prompt, form))),
@@ -77,6 +88,27 @@ def lookout_of(
             git=git,
         ),
     )
+
+
+def kinds_for(grounds: Grounds, toolbox: Toolbox) -> "Kinds | None":
+    """The agents that can be started, where there is a tool for it, and others than those that are
+    always there."""
+    if not delegates(spec.name for spec in toolbox.specs()) or not are_others(grounds):
+        return None
+    return kinds_of(grounds)
+
+
+def delegates(tools: Iterable[str]) -> bool:
+    """Whether one of them starts agents."""
+    return not DELEGATES.isdisjoint(tools)
+
+
+def _agents(tools: tuple[str, ...], kinds: "Kinds | None") -> tuple[Named, ...]:
+    if not delegates(tools):
+        return ()
+    if kinds is None:
+        return tuple(Named(name, about) for name, about in BUILT_IN.items())
+    return tuple(Named(kind.name, kind.description) for kind in kinds.all())
 
 
 def _plugins(options: Options) -> tuple[Named, ...]:

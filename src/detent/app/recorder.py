@@ -85,6 +85,9 @@ class Recorder:
         self._observe(signal)
         self._offer(signal)
 
+    def warn(self, text: str) -> None:
+        self.hint(Notice(text, "warning"))
+
     async def settle(self) -> Notice | None:
         """At the end of the session: what was written survives a power cut, or there is something
         that people must still be told."""

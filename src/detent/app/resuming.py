@@ -11,8 +11,9 @@ from detent.context.unfinished import unfinished
 from detent.host.notes import Line, read_notes
 from detent.host.partials import sweep_partials
 from detent.tools.shell.endings import ending
+from detent.types.agents import AgentStarted
 from detent.types.codec import arguments_object
-from detent.types.effects import Writes, only_looks
+from detent.types.effects import Writes, only_looks, only_spawns
 from detent.types.events import CallEnded, CallStarted, Entry, Notice, Prompted, Reminded
 from detent.types.files import Change, FileState, Undone
 from detent.types.outcomes import INTERRUPTED, Cut, Outcome
@@ -39,13 +40,19 @@ async def mend(engine: "Engine") -> None:
     if _is_half_undone(engine.journal.log.entries):
         await engine.recorder.emit(Reminded(text=HALF_UNDONE, source="undo"))
         await engine.recorder.emit(Notice(UNDO_CUT_OFF, "warning"))
+    if any(isinstance(entry, AgentStarted) for entry in engine.journal.log.entries):
+        from detent.app.agents.mending import end_those_left
+
+        await end_those_left(engine)
     calls = unfinished(engine.journal.log.entries)
     if not calls:
         return
     notes = await _ends(calls, _folders(engine))
     await asyncio.to_thread(_sweep, calls)
     for started in calls:
-        outcome = await asyncio.to_thread(outcome_of, started, notes, _folders(engine))
+        outcome = _of_agents(engine, started)
+        if outcome is None:
+            outcome = await asyncio.to_thread(outcome_of, started, notes, _folders(engine))
         changed = await _changed_by(engine, started)
         await engine.recorder.emit(
             CallEnded(
@@ -70,6 +77,15 @@ def _is_half_undone(entries: Sequence[Entry]) -> bool:
         if isinstance(entry, Prompted) or (isinstance(entry, Reminded) and entry.source == "undo"):
             return False
     return False
+
+
+def _of_agents(engine: "Engine", started: CallStarted) -> Outcome | None:
+    """Of a call that had others at work."""
+    if not only_spawns(started.effects):
+        return None
+    from detent.app.agents.cut_off import outcome_of as outcome_of_agents
+
+    return outcome_of_agents(started, engine.journal.log.entries)
 
 
 async def _changed_by(engine: "Engine", started: CallStarted) -> tuple[Change, ...]:
@@ -211,10 +227,14 @@ def _spilled(call: str, folders: list[str]) -> str:
 
 
 def _folders(engine: "Engine") -> list[str]:
-    """Beside the log, and beside the one that it was copied from."""
+    """Beside the log, and beside the one that it was copied from; of a subagent, also beside that
+    of its session: there the commands of all are noted."""
     journal = engine.journal
     logs = dict.fromkeys(path for path in (journal.path, journal.earlier) if path)
-    return [path.removesuffix(".jsonl") for path in logs]
+    folders = [path.removesuffix(".jsonl") for path in logs]
+    if journal.lineage is not None and journal.path:
+        folders.append(os.path.dirname(os.path.dirname(journal.path)))
+    return folders
 
 
 def _named(paths: list[str]) -> str:

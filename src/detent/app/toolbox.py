@@ -1,6 +1,6 @@
 """Which tools a session has: built-in ones, the caller's own, plugins', and the one for a form."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from detent.app.approvers import is_person
@@ -12,19 +12,23 @@ from detent.ports import Tool, Toolbox
 from detent.tools.registry import Registry, canonical_name, catalogue
 from detent.types.errors import BadInput
 from detent.types.events import Entry
+from detent.types.messages import ToolSpec
 
 FOR_A_PERSON = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 """Without somebody to answer they have no sense."""
 OF_BASH = ("TaskOutput", "TaskStop")
 """What they are for only Bash begins."""
+OF_DELEGATION = frozenset({
+    "Agent", "delegate_agent", "SendMessage", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList",
+})  # fmt: skip
+SMALL_WINDOW = 16_000
+"""Tokens."""
 SEARCH_VARIABLES = ("BRAVE_API_KEY", "TAVILY_API_KEY", "SEARXNG_URL")
 """Any of them says who searches the web."""
 
 
-def toolbox_of(grounds: Grounds, rules: RuleSet) -> tuple[Toolbox, str]:
-    """The tools, and the name of the one that takes the final answer, where it must have a form."""
-    options = grounds.options
-    return _with_form(options, options.toolbox or _toolbox(grounds, rules))
+def tools_of(grounds: Grounds, rules: RuleSet) -> Toolbox:
+    return grounds.options.toolbox or _toolbox(grounds, rules)
 
 
 def unavailable(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str]:
@@ -102,6 +106,27 @@ def _of_search(grounds: Grounds) -> dict[str, tuple[Any, ...]]:
     return {"WebSearch": (engine,)} if engine else {}
 
 
+class Some:
+    """A toolbox without some of its tools."""
+
+    def __init__(self, toolbox: Toolbox, without: Collection[str]) -> None:
+        self._toolbox, self._without = toolbox, without
+
+    def specs(self) -> Sequence[ToolSpec]:
+        return [spec for spec in self._toolbox.specs() if spec.name not in self._without]
+
+    def find(self, name: str) -> Tool | None:
+        tool = self._toolbox.find(name)
+        return None if tool is None or tool.spec.name in self._without else tool
+
+
+def fitting(toolbox: Toolbox, options: Options, window: int) -> Toolbox:
+    """Of a small window the tools to give work to others would take too much."""
+    if options.toolbox is not None or options.tools is not None or not 0 < window < SMALL_WINDOW:
+        return toolbox
+    return Some(toolbox, OF_DELEGATION)
+
+
 def held_back(
     toolbox: Toolbox, form: str, settings: Settings, window: int, entries: Sequence[Entry]
 ) -> Toolbox:
@@ -118,7 +143,7 @@ def held_back(
     return Deferred(toolbox, [spec.name for spec in foreign], found_in(entries))
 
 
-def _with_form(options: Options, toolbox: Toolbox) -> tuple[Toolbox, str]:
+def with_form(options: Options, toolbox: Toolbox) -> tuple[Toolbox, str]:
     """With a schema one tool more: the one that takes the final answer, and its name."""
     if options.json_schema is None:
         return toolbox, ""

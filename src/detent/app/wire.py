@@ -1,6 +1,6 @@
 """The composition root: options in, a working session out. The one place that knows everybody."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from detent.app.approvers import DenyingApprover, is_person
 from detent.app.desk import DeskMaker, KeptFiles
 from detent.app.engine import Engine
+from detent.app.fittings import base_of, for_tools, limits_of, power_of
 from detent.app.gating import (
     free_reading,
     gate_of,
@@ -21,27 +22,25 @@ from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal
 from detent.app.models import prices
 from detent.app.options import Options
-from detent.app.prompting import git_of, lookout_of, prompt_of, surroundings_of
+from detent.app.prompting import git_of, kinds_for, lookout_of, prompt_of, surroundings_of
 from detent.app.recorder import Recorder
 from detent.app.reminders import Composed, MemoryFiles
-from detent.app.shaping import shaping_of, starts_calls_early
-from detent.app.toolbox import held_back, toolbox_of, unavailable
+from detent.app.shaping import shaping_of
+from detent.app.toolbox import fitting, held_back, tools_of, unavailable, with_form
 from detent.app.workshop import Shop, outputs_folders
 from detent.context.account import Account
-from detent.context.bounds import MOST_CHARACTERS, MOST_WANTED
 from detent.context.conversation import Conversation
-from detent.context.tokens import family_of, of_system, of_tools
-from detent.gate.paths import SECRET_GLOBS
+from detent.context.tokens import family_of
 from detent.gate.terms import RuleSet, Workspace
-from detent.loop.kit import Kit, Unkept
-from detent.loop.limits import MOST_FORCED_CONTINUATIONS, Limits
+from detent.loop.kit import Kit
 from detent.ports import Checkpoints, Model, Toolbox
 from detent.types.budget import Budget
 from detent.types.events import Entry, Notice
 
 if TYPE_CHECKING:
+    from detent.app.agents.kinds.record import Kinds
+    from detent.app.agents.staff import Staff
     from detent.app.checkpoints.keeper import FileKeeper
-    from detent.app.durability import Power
     from detent.app.sandboxing import SessionSandbox
     from detent.context.task_budget import TaskBudget
 
@@ -51,16 +50,17 @@ def assemble(options: Options) -> Engine:
     git = git_of(grounds)
     settings, clock = grounds.settings, grounds.clock
     rules = rules_of(options, settings, grounds.cwd)
-    toolbox, form = toolbox_of(grounds, rules)
+    tools = tools_of(grounds, rules)
+    toolbox, form = with_form(options, tools)
     journal = open_journal(options, grounds.cwd, grounds.home, clock.now)
     entries = journal.log.entries
     grounds = _going_on(grounds, entries)
     account, model = _account_and_model(grounds, journal)
+    tools, toolbox = (fitting(box, options, model.window) for box in (tools, toolbox))
     if options.toolbox is None:
         toolbox = held_back(toolbox, form, settings, model.window, entries)
-    family = family_of(model.name)
-    conversation = Conversation(entries, family)
-    recorder = Recorder(journal.log, conversation, options.observers, _power(grounds, journal))
+    conversation = Conversation(entries, family_of(model.name))
+    recorder = Recorder(journal.log, conversation, options.observers, power_of(grounds, journal))
     workspace = workspace_of(grounds, lambda: outputs_folders(journal))
     gate = gate_of(grounds, rules, workspace, journal, recorder, account)
     inbox = Queue()
@@ -73,10 +73,8 @@ def assemble(options: Options) -> Engine:
         switch_mode=mode_switch(gate, recorder, settings),
         sandbox=_sandbox(grounds, workspace, rules, journal, recorder),
     )
-    around = surroundings_of(grounds, workspace, journal)
-    memory = MemoryFiles(
-        grounds, conversation, gate, lambda text: recorder.hint(Notice(text, "warning"))
-    )
+    around, kinds = surroundings_of(grounds, workspace, journal), kinds_for(grounds, toolbox)
+    memory = MemoryFiles(grounds, conversation, gate, recorder.warn)
     kit = Kit(
         model=model,
         toolbox=toolbox,
@@ -84,14 +82,14 @@ def assemble(options: Options) -> Engine:
         approver=options.approver or DenyingApprover(),
         inbox=inbox,
         clock=clock,
-        desk=DeskMaker(shop, journal.session, _for_tools(grounds, workspace), entries),
+        desk=DeskMaker(shop, journal.session, for_tools(grounds, workspace), entries),
         conversation=conversation,
-        system=prompt_of(grounds, rules, toolbox, gate.mode, around),
+        system=prompt_of(grounds, rules, toolbox, gate.mode, around, kinds),
         emit=recorder.emit,
         hint=recorder.hint,
         checkpoints=_checkpoints(grounds, workspace, journal, recorder),
         reminders=Composed(memory, *lookout_of(grounds, shop, conversation, around, git)),
-        limits=_limits(grounds),
+        limits=limits_of(grounds),
         shaping=shaping_of(options, settings, grounds.environ),
         price=prices(settings),
         account=account,
@@ -100,12 +98,23 @@ def assemble(options: Options) -> Engine:
         unsaved=lambda: "" if options.allow_unsaved else recorder.unsaved,
         form=form,
     )
-    conversation.base = of_system(kit.system, family) + of_tools(toolbox.specs(), family)
+    conversation.base = base_of(kit)
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
-    engine.memory, engine.git = memory, git
+    engine.memory, engine.git, engine.tools, engine.kinds = memory, git, tools, kinds
+    shop.employ = lambda: staff_of(engine)
     engine.notices += (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
-    engine.notices += _listen(engine, grounds)
+    engine.notices += (*_about_kinds(kinds), *_listen(engine, grounds))
     return engine
+
+
+def staff_of(engine: Engine) -> "Staff":
+    """Who works for a session, from the first that is set to work on."""
+    if engine.staff is None:
+        from detent.app.agents.crew import Crew
+        from detent.app.agents.staff import Staff
+
+        engine.staff = Staff(engine, Crew(engine))
+    return engine.staff
 
 
 def _going_on(grounds: Grounds, entries: Sequence[Entry]) -> Grounds:
@@ -129,15 +138,6 @@ def _account_and_model(grounds: Grounds, journal: Journal) -> tuple[Account, Mod
     except BaseException:
         journal.close()
         raise
-
-
-def _power(grounds: Grounds, journal: Journal) -> "Power | None":
-    """Where the user wants a power cut to take nothing back."""
-    if (grounds.options.durability or grounds.settings.durability) != "power":
-        return None
-    from detent.app.durability import Power
-
-    return Power(journal.log)
 
 
 def _account(grounds: Grounds, entries: Sequence[Entry]) -> Account:
@@ -171,6 +171,10 @@ def _listen(engine: Engine, grounds: Grounds) -> list[str]:
     return add_commands(engine, grounds.settings.hooks, grounds.cwd)
 
 
+def _about_kinds(kinds: "Kinds | None") -> tuple[str, ...]:
+    return () if kinds is None else kinds.notices
+
+
 def _about_tools(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str]:
     """What the user should know of tools that were named and are not there."""
     options, notes = grounds.options, list[str]()
@@ -185,63 +189,13 @@ def _about_tools(grounds: Grounds, rules: RuleSet, toolbox: Toolbox) -> list[str
     return notes
 
 
-def _output_wanted(environ: Mapping[str, str]) -> int:
-    """Characters of a command's output that the user wants the model to see; 0 is not said."""
-    text = environ.get("BASH_MAX_OUTPUT_LENGTH", "")
-    return min(int(text), MOST_WANTED) if text.isdecimal() else 0
-
-
-def _limits(grounds: Grounds) -> Limits:
-    options, settings = grounds.options, grounds.settings
-    forced, spending = settings.stop_continuations, settings.spending
-    return Limits(
-        steps=options.max_turns or settings.max_turns or None,
-        seconds=options.max_seconds or None,
-        output=options.max_output_tokens or None,
-        wrap_up=(options.on_budget or (spending.on_budget if spending else "")) == "wrap_up",
-        early_calls=starts_calls_early(settings, grounds.environ),
-        forced=MOST_FORCED_CONTINUATIONS if forced is None else forced,
-        concurrency=options.max_tool_concurrency or settings.max_tool_concurrency or 10,
-        characters=max(MOST_CHARACTERS, _output_wanted(grounds.environ)),
-        tool_seconds={n: s for n, s in settings.tool_timeouts.items() if n != "Bash"},
-    )
-
-
-def _for_tools(grounds: Grounds, workspace: Workspace) -> dict[str, str]:
-    """What a tool may know of the settings, as texts."""
-    environ = grounds.environ
-    names = {
-        "BASH_DEFAULT_TIMEOUT_MS": "bash_default_timeout_ms",
-        "BASH_MAX_TIMEOUT_MS": "bash_max_timeout_ms",
-    }
-    given = {ours: environ[theirs] for theirs, ours in names.items() if environ.get(theirs)}
-    if wanted := _output_wanted(environ):
-        given["bash_max_output_length"] = str(wanted)
-    if seconds := grounds.settings.tool_timeouts.get("Bash"):  # it keeps its own, and its output
-        limit = str(max(1, round(seconds * 1000)))
-        given |= {"bash_default_timeout_ms": limit, "bash_max_timeout_ms": limit}
-    places = _writable(grounds, workspace.roots)
-    given["sandbox_writable"] = "\n".join(places)
-    return {**given, "search_excludes": "\n".join(SECRET_GLOBS)}
-
-
-def _writable(grounds: Grounds, roots: tuple[str, ...]) -> tuple[str, ...]:
-    """Where a sandbox lets commands write."""
-    wishes = grounds.settings.sandbox
-    if wishes is None:
-        return roots
-    from detent.app.settings.sandbox import writable_places
-
-    return writable_places(wishes, roots, grounds.cwd, grounds.own)
-
-
 def _checkpoints(
     grounds: Grounds, workspace: Workspace, journal: Journal, recorder: Recorder
 ) -> Checkpoints:
     """Nothing is kept of a session that is not kept, or of files of another machine."""
     options, wishes = grounds.options, grounds.settings.undo
     if not options.persist or options.host is not None or (wishes and not wishes.enabled):
-        return Unkept()
+        return KeptFiles(None)
 
     def make() -> "FileKeeper":
         from detent.app.checkpoints.keeper import FileKeeper
@@ -255,10 +209,12 @@ def _checkpoints(
             grounds.home,
             terms,
             blobs,
-            lambda text: recorder.hint(Notice(text, "warning")),
+            recorder.warn,
+            kept.found,
         )
 
-    return KeptFiles(make)
+    kept = KeptFiles(make)
+    return kept
 
 
 def _sandbox(

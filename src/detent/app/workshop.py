@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from detent.app.grounds import Grounds
 from detent.app.journal import Journal
 from detent.context.project import not_rewound
-from detent.ports import Code, Host, Job, Jobs, Web
+from detent.ports import Agents, Code, Host, Job, Jobs, Tasks, Web
 from detent.tools.registry import canonical_name
 from detent.types.errors import BadInput
 from detent.types.events import CallEnded
 from detent.types.outcomes import Done
 
 if TYPE_CHECKING:
+    from detent.app.agents.staff import Staff
     from detent.app.confining import Confinement
     from detent.app.outputs import OutputFolder
     from detent.app.sandboxing import SessionSandbox
@@ -50,6 +51,8 @@ class Shop:
         self._switch_mode = switch_mode
         self._sandbox = sandbox
         self._keeps_jobs = keeps_jobs(grounds, journal)
+        self.employ: Callable[[], Staff]
+        """Gives those who work for this session."""
         self.cwd = self._last_folder() or grounds.cwd
         self._earlier = self._earlier_jobs()
 
@@ -115,6 +118,14 @@ class Shop:
             chosen=self._grounds.settings.lsp,
             trusted=self._grounds.is_trusted,
         )
+
+    @property
+    def agents(self) -> Agents:
+        return self.employ()
+
+    @property
+    def tasks(self) -> Tasks:
+        return self.employ().crew.tasks
 
     @property
     def jobs_of_this_run(self) -> tuple[Job, ...]:

@@ -10,7 +10,9 @@ from detent.host.beneath import NO_LINK, bent, folder_of, open_real
 from detent.host.partials import hold, partial_name
 from detent.ports import FileFacts
 
-SKIPPED = frozenset({".git", ".mypy_cache", ".venv", "__pycache__", "node_modules"})
+WORKTREES = ".detent-worktrees"
+"""In a folder that is worked in: copies of it in which subagents work for themselves."""
+SKIPPED = frozenset({".git", WORKTREES, ".mypy_cache", ".venv", "__pycache__", "node_modules"})
 """Folders that a walk names but does not enter: large, generated, and never what is looked for."""
 
 _RETRY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EXDEV)

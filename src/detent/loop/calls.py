@@ -9,7 +9,7 @@ crashes or is cancelled.
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from detent.ports import Outputs, Proposal
 from detent.types.budget import Spent
 from detent.types.codec import encode
 from detent.types.content import AssistantBlock, Call
-from detent.types.effects import only_looks
+from detent.types.effects import only_looks, only_spawns
 from detent.types.events import CallEnded, CallStarted
 from detent.types.files import Change, FileState
 from detent.types.outcomes import INTERRUPTED, Cut, Ending, Failed, Outcome, Refused, text_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from detent.loop.passage import Passage, Prepared
 
 
-PATIENCE = 2.0
+PATIENCE = 1.5
 """Seconds that a cancelled call has to end; ours need about one at most."""
 
 UNSAVED = (
@@ -82,6 +82,8 @@ class CallRunner:
         self._slots: dict[int, Slot] = {}
         """By the position of the call's block in the answer."""
         self._tasks: list[asyncio.Task[None]] = []
+        self._spawning: list[asyncio.Task[None]] = []
+        """Those that wait for subagents."""
         self._room = asyncio.Semaphore(max(1, kit.limits.concurrency))
         self._ran = ran
         self.stop = ""
@@ -96,6 +98,8 @@ class CallRunner:
         self.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=PATIENCE)
+        if self._spawning:  # they have had the same patience with others, and come right behind
+            await asyncio.wait(self._spawning, timeout=PATIENCE)
         for slot in self._slots.values():
             if slot.started and not slot.ended:
                 await self._end(slot, Cut(INTERRUPTED, slot.passage.so_far()))
@@ -199,11 +203,13 @@ class CallRunner:
         slot.prepared.set()
         if isinstance(prepared, Ending):
             return prepared
+        if only_spawns(prepared.proposal.effects):
+            self._spawning.append(asyncio.current_task())  # type: ignore[arg-type]
         before = [] if slot.together else [other for other in earlier if not other.done.is_set()]
         waits = bool(before) or self._room.locked()
         for other in before:
             await other.done.wait()
-        async with self._room:
+        async with nullcontext() if only_spawns(prepared.proposal.effects) else self._room:
             if self.stop:
                 return _too_late()
             refused = slot.passage.no_longer(prepared) if waits else None

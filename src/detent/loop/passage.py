@@ -187,7 +187,9 @@ class Asking:
     async def ask(self, question: Question) -> Answer:
         call = question.proposal.call
         tool = question.proposal.tool
-        await self._kit.emit(Asked(call.id, tool, call.arguments, question.reason, question.rules))
+        await self._kit.emit(
+            Asked(call.id, tool, call.arguments, question.reason, question.rules, question.agent)
+        )
         answer = await self._kit.approver.ask(question)
         if answer.interrupt:
             text = answer.reason or "the question was answered with an interrupt"

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET
 
+from detent.context.media import sound
 from detent.loop.form import handed_over, out_of_form
 from detent.loop.kit import Kit
 from detent.loop.limits import (
@@ -15,8 +16,9 @@ from detent.loop.room import make_room_urgently
 from detent.loop.step import CUT_STOPS, WHOLE_STOPS, request_of, wants_more_room
 from detent.types.budget import Shortage
 from detent.types.codec import arguments_object
-from detent.types.content import plain_text
-from detent.types.events import Notice, Reason, Reminded
+from detent.types.content import UserBlock, plain_text
+from detent.types.errors import PromptBlocked
+from detent.types.events import Notice, Prompted, Reason, Reminded
 from detent.types.messages import Reply
 
 CONTINUE = "Your answer was cut at its length limit. Go on exactly where it stopped."
@@ -49,6 +51,8 @@ async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt |
         case unusual if unusual not in WHOLE_STOPS:
             text = f"the model stopped for a reason we do not know ({unusual}); taken as its end"
             await kit.emit(Notice(text, "warning"))
+    if await heard_more(kit, tally):
+        return None
     if kit.form:
         return await in_form(kit, tally, reply)
     if not plain_text(reply.content).strip() and not was_cut(tally):
@@ -74,7 +78,39 @@ async def in_form(kit: Kit, tally: Tally, reply: Reply) -> Halt | None:
     value = handed_over(kit, reply)
     if value is UNSET:
         return await out_of_form(kit, tally, reply)
-    return None if await forced_on(kit, tally, reply) else Halt("end_turn", output=value)
+    if await heard_more(kit, tally) or await forced_on(kit, tally, reply):
+        return None
+    return Halt("end_turn", output=value)
+
+
+async def heard_more(kit: Kit, tally: Tally) -> bool:
+    """Whoever works in the background may have to be waited for; what comes of it is read."""
+    while await kit.inbox.arrival():
+        if await take_steering(kit, tally):
+            return True
+    return False
+
+
+async def take_steering(kit: Kit, tally: Tally) -> bool:
+    """Prompts and news that arrived while the step ran join the conversation now."""
+    news, arrived = kit.inbox.news(), kit.inbox.take()
+    for text in news:
+        await kit.emit(Reminded(text=text, source="background"))
+    taken = [await take_steered(kit, tally, content) for content in arrived]
+    return bool(news) or any(taken)
+
+
+async def take_steered(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -> bool:
+    """Hooks look at these as well; one that they block is left out, as if it had not come."""
+    try:
+        added = await kit.gate.prompted(content)
+    except PromptBlocked as blocked_by_hook:
+        await kit.emit(Notice(f"a prompt was blocked by a hook: {blocked_by_hook}", "warning"))
+        return False
+    await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
+    if added:
+        await kit.emit(Reminded(text=added, source="prompt hook"))
+    return True
 
 
 def given_up(tally: Tally) -> Halt | None:

@@ -18,12 +18,12 @@ from detent.loop.limits import (
     session_time,
     settle,
 )
-from detent.loop.rest import at_rest, last_word
+from detent.loop.rest import at_rest, last_word, take_steering
 from detent.loop.room import make_room, recovered, widest_of
 from detent.loop.step import run_step
 from detent.types.content import UserBlock, plain_text
 from detent.types.errors import ModelFailure, Overdrawn, PromptBlocked
-from detent.types.events import Notice, Prompted, Reminded, Rewound, TurnEnded
+from detent.types.events import Prompted, Reminded, Rewound, TurnEnded
 
 
 async def run_turn(
@@ -121,28 +121,6 @@ async def converse(kit: Kit, tally: Tally) -> Halt:
         steered = await take_steering(kit, tally)
         if halt := await at_rest(kit, tally, reply, steered):
             return halt
-
-
-async def take_steering(kit: Kit, tally: Tally) -> bool:
-    """Prompts and news that arrived while the step ran join the conversation now."""
-    news, arrived = kit.inbox.news(), kit.inbox.take()
-    for text in news:
-        await kit.emit(Reminded(text=text, source="background"))
-    taken = [await take_steered(kit, tally, content) for content in arrived]
-    return bool(news) or any(taken)
-
-
-async def take_steered(kit: Kit, tally: Tally, content: tuple[UserBlock, ...]) -> bool:
-    """Hooks look at these as well; one that they block is left out, as if it had not come."""
-    try:
-        added = await kit.gate.prompted(content)
-    except PromptBlocked as blocked_by_hook:
-        await kit.emit(Notice(f"a prompt was blocked by a hook: {blocked_by_hook}", "warning"))
-        return False
-    await kit.emit(Prompted(turn=tally.turn, content=sound(content), steered=True))
-    if added:
-        await kit.emit(Reminded(text=added, source="prompt hook"))
-    return True
 
 
 async def finish(kit: Kit, tally: Tally, halt: Halt) -> TurnEnded:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from crewbench import in_loop
 from detent.context.cache_watch import LastRequest, changed, last_miss
 from detent.testing import reply
 from detent.testing.scripted_model import ScriptedModel
@@ -33,14 +32,6 @@ from kitbench import Bench, BenchTool, BenchTools
 
 WARM = {"cache_read": 9_000, "cache_write": 1_000}
 COLD = {"cache_read": 0, "cache_write": 10_000}
-
-
-def in_loop(test: Callable[..., Any]) -> Callable[..., None]:
-    @wraps(test)
-    def run(*args: Any, **named: Any) -> None:
-        asyncio.run(test(*args, **named))
-
-    return run
 
 
 async def _nothing(args: Any, desk: Any) -> str:

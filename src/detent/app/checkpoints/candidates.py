@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from detent.host.files import read_file
 from detent.session.blobs import Blobs
@@ -21,11 +21,13 @@ def keep(paths: Iterable[str], blobs: Blobs, most: int) -> dict[str, FileState]:
     return found
 
 
-def changed_since(kept: Mapping[str, FileState], blobs: Blobs, most: int) -> tuple[Change, ...]:
+def changed_since(
+    kept: Mapping[str, FileState], state: Callable[[str], FileState]
+) -> tuple[Change, ...]:
     """What is not as it was kept, the outer folders first."""
     changes = []
     for path in sorted(kept):
-        after = kept_state(path, blobs, most)
+        after = state(path)
         if after != kept[path]:
             changes.append(Change(path, kept[path], after))
     return tuple(changes)

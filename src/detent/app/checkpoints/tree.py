@@ -118,6 +118,13 @@ class Tree:
             if _differ(old, new) and not (self._passed and self._is_passed(path))
         }
 
+    def seen(self, path: str) -> Seen | None:
+        """What the last look saw at this place; None where it does not look."""
+        if not path.startswith(self._base):
+            return None
+        folder, _, name = path[len(self._base) :].rpartition("/")
+        return self._folders.get(folder, {}).get(name)
+
     def write(self, running: str = "") -> None:
         """Brings the mirror on disk to where this one is."""
         news, self._news = self._news, {}

@@ -3,7 +3,7 @@
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 
@@ -41,8 +41,9 @@ class MirroredWorkspace:
         self._own = frozenset({home, os.path.realpath(home)})
         self.trees: list[Tree] = []
         self.missed: set[str] = set()
-        self.began: dict[str, Differences] = {}
-        """By the call that was running when a mirror was last written: what is not as it was."""
+        self.began: list[tuple[Tree, set[str], Differences]] = []
+        """The calls that were running when a mirror was last written, and what is not as it was
+        then."""
         wide = {root for root in roots if _is_shared(root)}
         self.missed |= {f"what commands change in {root}: others work there, too" for root in wide}
         for root in _outermost([root for root in roots if root not in wide]):
@@ -60,7 +61,7 @@ class MirroredWorkspace:
         try:
             found = tree.look(Touched(is_partial=True))
             if mirror.running:
-                self.began[mirror.running] = found
+                self.began.append((tree, set(mirror.running.split()), found))
             tree.write()
         except OSError:
             tree.close()
@@ -88,22 +89,42 @@ class MirroredWorkspace:
             tree.settle(each)
             tree.write(running=call_id)
 
-    def changes(self, touched: Iterable[Touched]) -> tuple[Change, ...]:
-        """What happened since it began. The mirror on disk learns it with the next call: until
-        then the log may not know it either."""
+    def note_running(self, calls: Iterable[str]) -> None:
+        """One more begins, while others are running: the log knows what they did until now."""
+        for tree in self.trees:
+            tree.write(running=" ".join(calls))
+
+    def changes(
+        self, touched: Iterable[Touched], but: Container[str] = frozenset()
+    ) -> tuple[Change, ...]:
+        """What happened since somebody last looked, `but` for these paths: others tell of them. The
+        mirror on disk learns it with the next call: until then the log may not know it either."""
         found: list[Change] = []
         for tree, each in zip(self.trees, touched, strict=True):
-            found += self._told(tree, tree.look(each, self._keep))
+            looked = tree.look(each, self._keep)
+            theirs = [path for path in looked if os.path.join(tree.root, path) in but]
+            for path in theirs:
+                del looked[path]
+            found += self._told(tree, looked)
         return tuple(found)
 
+    def state(self, path: str) -> FileState | None:
+        """What the last look has seen there; None where it does not look, or saw nothing."""
+        for tree in self.trees:
+            if (seen := tree.seen(path)) is not None:
+                return self._kept(tree, seen)
+        return None
+
     def left_by(self, call_id: str) -> tuple[Change, ...]:
-        """What is not as it was when a call began that never came to its end."""
-        return tuple(
-            change
-            for tree in self.trees
-            for change in self._told(tree, self.began.get(call_id, {}))
-            if change.path.startswith(tree.root)
-        )
+        """What is not as it was when a call began that never came to its end; once. What a
+        subagent's command has left is the first call's that was cut off with it."""
+        found: list[Change] = []
+        for one in [*self.began]:
+            tree, calls, differences = one
+            if call_id in calls or any("/" in call for call in calls):
+                self.began.remove(one)
+                found += self._told(tree, differences)
+        return tuple(found)
 
     def close(self) -> None:
         for tree in self.trees:

@@ -13,6 +13,7 @@ from detent.app.export.mutations import History, Said, histories, messages_of, s
 from detent.context.account import Account, Price
 from detent.context.books import Books
 from detent.context.project import effective, not_rewound
+from detent.types.agents import ChildChanged
 from detent.types.budget import Budget, Spent
 from detent.types.effects import Reads, Writes
 from detent.types.events import (
@@ -176,6 +177,9 @@ def _file_history(entries: Sequence[Entry]) -> Iterator[FileOperation]:
                 declared[entry.call_id] = entry
             case CallEnded():
                 yield from _operations(entry, declared.pop(entry.call_id, None))
+            case ChildChanged(call_id=call_id, changed=changes):
+                for change in changes:
+                    yield _operation(entry.seq, entry.at, "Agent", call_id, change)
             case Undone(changes=changes):
                 for change in changes:
                     yield _operation(entry.seq, entry.at, "undo", "", change)

@@ -3,6 +3,7 @@
 Nothing that was said is left out: what was rewound or summed up later still stands where it was.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -12,6 +13,7 @@ from detent.app.export.calls import Calls, about, shown_arguments, status_of
 from detent.context.account import Price
 from detent.context.books import Books
 from detent.context.project import not_rewound
+from detent.types.agents import ChildChanged
 from detent.types.budget import Spent
 from detent.types.content import (
     Call,
@@ -218,6 +220,10 @@ def _said(entry: Entry) -> str:
         case Switched(model=model, mode=mode, reason=reason):
             what = " and ".join(filter(None, (model, f"mode {mode}" if mode else "")))
             return f"From here on: {what}" + (f" ({reason})" if reason else "")
+        case ChildChanged(agent=agent, changed=changed):
+            paths = [os.path.basename(change.path) for change in changed]
+            more = f" and {len(paths) - 8} more" if len(paths) > 8 else ""
+            return f"Subagent {agent} changed {', '.join(paths[:8])}{more}." if agent else ""
         case Undone(begun=True):
             return ""  # what came of it is told by the one that follows
         case Undone(of=seqs, left=left):

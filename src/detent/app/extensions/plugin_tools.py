@@ -158,5 +158,9 @@ def _manifest(folder: str) -> tuple[str, dict[str, Any]]:
         return path, decode_object(file.read(), path)
 
 
+def plugin_name(folder: str) -> str:
+    return _name(_manifest(folder)[1], folder)
+
+
 def _name(manifest: dict[str, Any], folder: str) -> str:
     return str(manifest.get("name", os.path.basename(folder)))

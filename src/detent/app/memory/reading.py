@@ -95,7 +95,8 @@ def _read(path: str, real: str) -> Sheet:
     try:
         text = codecs.getincrementaldecoder(coding)().decode(data, final=is_whole)
     except UnicodeDecodeError:
-        text, note = data.decode(coding, errors="replace"), f"not all of it is {coding[:6].upper()}"
+        text = data.decode(coding, errors="replace")
+        note = f"not all of it is {'UTF-16' if is_wide else 'UTF-8'}"
     if "\0" in text:
         return _faulty(path, real, "it is not text")
     return Sheet(path, real, text.replace("\r\n", "\n").replace("\r", "\n"), size, note=note)

@@ -257,9 +257,16 @@ def folders_below(root: str, path: str) -> list[str]:
     it lies elsewhere or in what came from elsewhere."""
     if not path.startswith(f"{root.rstrip('/')}/"):
         return []
-    found = folders_down(root, path)[1:]
+    found = [one for one in folders_down(root, path)[1:] if not _is_copy(one)]
     foreign = (number for number, one in enumerate(found) if os.path.basename(one) in FOREIGN)
     return found[: next(foreign, len(found))]
+
+
+def _is_copy(folder: str) -> bool:
+    """The top of a worktree says what is known already."""
+    from detent.host.files import WORKTREES
+
+    return os.path.basename(os.path.dirname(folder)) == WORKTREES
 
 
 def _note(piece: Piece) -> str:

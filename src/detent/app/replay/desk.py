@@ -28,6 +28,9 @@ class _Seen:
     def recall(self, path: str) -> str | None:
         return None
 
+    async def told_of(self, path: str, known: str, digest: str, now: bytes) -> str:
+        return ""
+
 
 class _Named(BytesIO):
     name = ""

@@ -8,7 +8,7 @@ from detent.app.replay.tape import Tape
 from detent.ports import Admitted, Approver, Proposal, Revised, Stopped
 from detent.types.codec import arguments_object
 from detent.types.content import UserBlock
-from detent.types.effects import Connects, Reads, Runs
+from detent.types.effects import Connects, Reads, Runs, Spawns
 from detent.types.errors import PromptBlocked
 from detent.types.events import (
     Entry,
@@ -35,14 +35,15 @@ class RecordedGate:
         """Calls that wait to be let in, in their order."""
 
     def harmless(self, proposal: Proposal) -> bool:
-        """As far as the log tells. Of reading and of commands it does not: those may run together,
-        for the tape keeps their order."""
+        """As far as the log tells. Of reading, of commands and of subagents it does not: those
+        may run together, for the tape keeps their order."""
         past = self.calls.of(proposal.call.id)
         is_kept = bool(past.started and past.started.kept)
         if is_kept or (past.ended and past.ended.changed):
             return False
         return all(
-            isinstance(effect, Reads | Runs) or (isinstance(effect, Connects) and effect.only_asks)
+            isinstance(effect, Reads | Runs | Spawns)
+            or (isinstance(effect, Connects) and effect.only_asks)
             for effect in proposal.effects
         )
 

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from detent.types.agents import AgentEnded, AgentStarted, ChildChanged, GroupEnded, TaskChanged
 from detent.types.codec import encode
 from detent.types.events import (
     Budgeted,
@@ -24,8 +25,11 @@ from detent.types.events import (
 from detent.types.files import Undone
 from detent.types.running import Equipped, Named, Unanswered
 
-OF_OTHERS = (Opened, Equipped, Named, Undone, Restored, Budgeted, Classified)
-"""The program around the loop, the gate or a person writes these."""
+OF_OTHERS = (
+    Opened, Equipped, Named, Undone, Restored, Budgeted, Classified,
+    AgentStarted, AgentEnded, GroupEnded, ChildChanged, TaskChanged,
+)  # fmt: skip
+"""The program around the loop, the gate, a person, or those who work for it write these."""
 
 
 INPUTS: dict[type, tuple[str, ...]] = {

@@ -14,6 +14,7 @@ from detent.app.replay.run import Run
 from detent.app.replay.tape import Tape
 from detent.loop.turn import run_turn
 from detent.session.cutting import NOT_THERE
+from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.budget import Spent
 from detent.types.content import Call
 from detent.types.events import (
@@ -30,6 +31,9 @@ from detent.types.events import (
 )
 from detent.types.outcomes import INTERRUPTED, Cut
 from detent.types.running import Equipped
+
+UNCLEAR_SHARES = (True, "strict")
+"""Of an account that others spend from, too; `True` is what earlier versions have written."""
 
 
 class Player:
@@ -58,23 +62,33 @@ class Player:
                 if isinstance(entry, Equipped):
                     self._equip(entry)
                 end = end_of_turn(entries, tape.place)
-                if end and self.run is not None and not _hangs_on_others(entries[end - 1]):
+                if end and self.run is not None and not self._hangs_on_others(end):
                     self._turn(self.run, end)
                 else:
                     self.unchecked += bool(end) and end - tape.place
                     for _ in range(max(1, end - tape.place)):
                         tape.adopt()
+                    if end and self.run is not None:
+                        self.run.recount(entries[: tape.place])
         finally:
             self._loop.close()
 
     def _equip(self, told: Equipped) -> None:
         equipped = self._equipped = told if self._equipped is None else told.filled(self._equipped)
-        if equipped.terms.get("shared"):
-            self.run = None  # others spend from the same account
+        if equipped.terms.get("shared") in UNCLEAR_SHARES:
+            self.run = None  # how much could be asked for at a time hung on others
         elif self.run is None or equipped.begins:
             self.run = Run(self.tape, equipped, self.tape.entries[: self.tape.place])
         else:
             self.run.equip(equipped)
+
+    def _hangs_on_others(self, end: int) -> bool:
+        """A limit was met, and others spend from the same account: nobody knows when."""
+        entries, last = self.tape.entries, self.tape.entries[end - 1]
+        if not isinstance(last, TurnEnded) or last.reason != "budget_exceeded":
+            return False
+        is_shared = self._equipped is not None and "shared" in self._equipped.terms
+        return is_shared or last.delegated != Spent() or _beside(entries[:end], self.tape.place)
 
     def _take(self, entry: Entry, made: Entry | None) -> None:
         self._loop.rounds = 0
@@ -241,10 +255,17 @@ def _calls_in(entry: Entry) -> list[Call]:
     return [block for block in content if isinstance(block, Call)]
 
 
-def _hangs_on_others(entry: Entry) -> bool:
-    """A limit was met, and others spend from the same account: nobody knows when."""
-    is_end = isinstance(entry, TurnEnded) and entry.reason == "budget_exceeded"
-    return is_end and entry.delegated != Spent()  # type: ignore[union-attr]
+def _beside(entries: Sequence[Entry], begin: int) -> bool:
+    """Whether subagents worked beside the turn that begins there, and not for one of its calls."""
+    at_work: set[str] = set()
+    for place, entry in enumerate(entries):
+        if isinstance(entry, AgentStarted) and entry.background:
+            at_work.add(entry.agent)
+        elif isinstance(entry, AgentEnded) and entry.agent in at_work:
+            at_work.discard(entry.agent)
+            if place >= begin:
+                return True
+    return bool(at_work)
 
 
 def _is_unclear(entry: Entry) -> bool:

@@ -25,6 +25,7 @@ from detent.context.task_budget import TaskBudget
 from detent.loop.kit import Kit
 from detent.loop.limits import Limits
 from detent.models.catalog import ModelFacts
+from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.budget import Budget, Spent
 from detent.types.events import (
     Budgeted,
@@ -122,6 +123,10 @@ class Run:
             now, then = (guessed(self.price, e.model, e.usage) for e in (made, entry))
             self.account.spend(then - now)  # of an answer that nobody kept
 
+    def recount(self, before: Sequence[Entry]) -> None:
+        """Behind a turn that was not played."""
+        self.account.spent = Books(self.price).read(before).total
+
     def delegate(self, ended: TurnEnded) -> None:
         """What others have spent of the account."""
         if ended.delegated != Spent():
@@ -136,5 +141,11 @@ class Run:
             case Estimated():
                 self.account.spend(paid(self.price, entry.model, entry.usage))
                 self.account.spend(Spent(estimated=entry.usage.total))
+            case AgentStarted():
+                self.account.spend(Spent(delegations=1))
+            case AgentEnded():
+                never_began = Spent(delegations=-1) if entry.state == "skipped" else Spent()
+                self.account.spend(never_began)
+                self.account.child(within=True).spend(entry.spent)
             case _:
                 pass

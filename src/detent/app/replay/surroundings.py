@@ -30,6 +30,10 @@ class RecordedInbox:
             found.append(entry.text)
         return tuple(found)
 
+    async def arrival(self) -> bool:
+        """Nobody is at work: what came stands on the tape, and is there at once."""
+        return False
+
     def take(self) -> tuple[tuple[UserBlock, ...], ...]:
         """What stands behind the news; hooks may have added to each."""
         found: list[tuple[UserBlock, ...]] = []

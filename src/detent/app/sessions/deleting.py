@@ -33,11 +33,17 @@ def delete(home: str, cards: Sequence[SessionCard]) -> Deleted:
 
 
 def _logs(root: str) -> Iterator[str]:
-    """All of them. Raises OSError for a folder that cannot be looked into."""
+    """All of them, those of subagents too. Raises OSError for a folder that cannot be looked
+    into."""
     for folder in (os.path.join(root, name) for name in os.listdir(root)):
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            agents = os.path.join(path, "agents")
             if name.endswith(".jsonl"):
-                yield os.path.join(folder, name)
+                yield path
+            elif os.path.isdir(agents):
+                beside = (os.path.join(agents, one) for one in os.listdir(agents))
+                yield from (log for log in beside if log.endswith(".jsonl"))
 
 
 def _delete(path: str) -> int:
@@ -54,6 +60,10 @@ def _delete(path: str) -> int:
         if os.path.isdir(outputs) and not os.path.islink(outputs):
             from shutil import rmtree
 
+            if os.path.isdir(os.path.join(outputs, "agents")):
+                from detent.app.agents.files.leftovers import remove_worktrees
+
+                remove_worktrees(path)
             rmtree(outputs)
         os.unlink(path)
         with suppress(OSError):  # it holds others

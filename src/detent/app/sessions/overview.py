@@ -7,14 +7,13 @@ from detent.app.models import prices
 from detent.app.options import Options
 from detent.app.sessions.finding import find
 from detent.app.sessions.records import Overview, TurnView
-from detent.app.sessions.without_index import card_of
+from detent.app.sessions.without_index import read_with_card
 from detent.context.books import Books
 from detent.session.facts import Facts
 from detent.session.folding import add, stands
-from detent.session.reading import read_log
 from detent.session.undo import deeds_of, standing
+from detent.types.agents import ChildChanged
 from detent.types.content import Text, plain_text
-from detent.types.errors import BadInput
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied, TurnEnded
 
 
@@ -22,13 +21,7 @@ def overview(options: Options, wanted: str) -> Overview:
     """Writes nothing, asks nobody. Raises BadInput."""
     grounds = grounds_of(options)
     path = find(grounds.home, grounds.cwd, wanted)
-    try:
-        reading = read_log(path)
-        card = card_of(path, reading)
-    except OSError as error:
-        raise BadInput(f"the session cannot be read: {error.strerror} ({path})") from None
-    if card is None:
-        raise BadInput(f"no session can be read from {path}")
+    reading, card = read_with_card(path)
     entries = reading.entries
     turns = tuple(_turns(entries))
     stood = standing(deeds_of(entries))
@@ -73,6 +66,6 @@ def _changed(entries: Iterable[Entry]) -> tuple[str, ...]:
     """In the order of the first change."""
     found = dict[str, None]()
     for entry in entries:
-        if isinstance(entry, CallEnded):
+        if isinstance(entry, CallEnded | ChildChanged):
             found |= dict.fromkeys(change.path for change in entry.changed)
     return tuple(found)

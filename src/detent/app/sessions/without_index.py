@@ -7,6 +7,7 @@ from detent.session.folding import add
 from detent.session.locks import is_locked
 from detent.session.reading import Reading, read_log
 from detent.session.store import Store
+from detent.types.errors import BadInput
 
 
 def cards_read(home: str, cwd: str | None = None) -> list[SessionCard]:
@@ -22,6 +23,18 @@ def card_read(path: str) -> SessionCard | None:
         return card_of(path, read_log(path))
     except OSError:
         return None
+
+
+def read_with_card(path: str) -> tuple[Reading, SessionCard]:
+    """Raises BadInput where there is no session to read."""
+    try:
+        reading = read_log(path)
+        card = card_of(path, reading)
+    except OSError as error:
+        raise BadInput(f"the session cannot be read: {error.strerror} ({path})") from None
+    if card is None:
+        raise BadInput(f"no session can be read from {path}")
+    return reading, card
 
 
 def card_of(path: str, reading: Reading) -> SessionCard | None:

@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from detent.app.settings.record import Source
 
 OURS = frozenset({
-    "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper",
+    "agent", "agents", "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper",
     "autoCompactEnabled", "autoCompactWindow", "autoMode", "budget", "claudeMdExcludes",
     "compaction", "disableAllHooks", "durability", "effortLevel", "fallbackModel", "features",
-    "hooks", "idleTimeout", "includeGitInstructions", "keepBackground", "lsp",
-    "maxStopContinuations", "maxThinkingTokens", "maxToolConcurrency", "maxTurns", "memoryFiles",
-    "model", "passEnv", "permissions", "profile", "promptCacheTtl", "providers",
-    "reactiveCompact", "replayThinking", "requestTimeout", "retryDelays", "retryJitter",
-    "retryLongestWait", "sandbox", "streamingToolExecution", "toolGateOrder", "toolSearch",
-    "toolTimeouts", "trustedFolders", "undo", "webFetch", "webSearch",
+    "hooks", "idleTimeout", "includeGitInstructions", "keepBackground", "lsp", "maxAgentDepth",
+    "maxConcurrentAgents", "maxStopContinuations", "maxThinkingTokens", "maxToolConcurrency",
+    "maxTurns", "memoryFiles", "model", "passEnv", "permissions", "profile", "promptCacheTtl",
+    "providers", "reactiveCompact", "replayThinking", "requestTimeout", "retryDelays",
+    "retryJitter", "retryLongestWait", "sandbox", "streamingToolExecution", "subagentModel",
+    "toolGateOrder", "toolSearch", "toolTimeouts", "trustedFolders", "undo", "webFetch",
+    "webSearch",
 })  # fmt: skip
 THEIRS = frozenset({
-    "$schema", "advisorModel", "agent", "allowManagedMcpServersOnly", "allowedHttpHookUrls",
+    "$schema", "advisorModel", "allowManagedMcpServersOnly", "allowedHttpHookUrls",
     "allowedMcpServers", "alwaysThinkingEnabled", "attribution",
     "autoMemoryDirectory", "autoMemoryEnabled", "autoUpdatesChannel",
     "availableModels", "awsAuthRefresh", "awsCredentialExport", "blockedMarketplaces",

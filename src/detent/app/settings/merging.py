@@ -26,6 +26,7 @@ from detent.app.settings.values import (
     number,
     one_of,
     switch,
+    table,
     text,
     texts,
     tool_seconds,
@@ -51,8 +52,11 @@ PROFILES: tuple[Literal["small", "full"], ...] = ("small", "full")
 
 
 def merge_all(sources: Sequence[Source], *, trusted: bool) -> Settings:
-    merged = Settings(managed_rules_only=_managed_say(sources, "allowManagedPermissionRulesOnly"))
     without_hooks = _without_hooks(sources)
+    merged = Settings(
+        managed_rules_only=_managed_say(sources, "allowManagedPermissionRulesOnly"),
+        without_hooks=without_hooks,
+    )
     for source in sources:
         hints = unknown_keys(source)
         is_trusted = not source.doubt and (trusted or source.is_trusted)
@@ -127,6 +131,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         web_search=web_search,
         may_reach=may_reach,
         **_reminders(old, source),
+        **_delegation(old, source),
         notices=(*old.notices, *notes),
         hints=(*old.hints, *permissions.hints, *unknown, *of_undo),
     )
@@ -223,6 +228,28 @@ def _compaction(old: Settings, source: Source) -> "tuple[CompactionWishes | None
     from detent.app.settings.compaction import CompactionWishes, compaction_wishes
 
     return compaction_wishes(source.values, source.path, old.compaction or CompactionWishes())
+
+
+def _delegation(old: Settings, source: Source) -> dict[str, Any]:
+    """Agents, and how many of them."""
+    values, name = source.values, source.path
+    most = old.max_concurrent_agents
+    return {
+        "agents": _agents(old, source),
+        "agent": text(values, "agent", name) or old.agent,
+        "max_agent_depth": whole(values, "maxAgentDepth", name, old.max_agent_depth),
+        "max_concurrent_agents": whole(values, "maxConcurrentAgents", name, most),
+        "subagent_model": text(values, "subagentModel", name) or old.subagent_model,
+    }
+
+
+def _agents(old: Settings, source: Source) -> tuple[Source, ...]:
+    if "agents" not in source.values:
+        return old.agents
+    agents = table(source.values, "agents", source.path)
+    for agent in agents:
+        table(agents, agent, f"{source.path}: agents")
+    return (*old.agents, replace(source, values=dict(agents), text=b""))
 
 
 def _undo(old: Settings, source: Source) -> "tuple[UndoWishes | None, list[str]]":

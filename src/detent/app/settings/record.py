@@ -50,6 +50,8 @@ class Settings(Struct, frozen=True):
     """Only managed settings allow anything; what others deny or ask about still counts."""
     trusted_folders: tuple[str, ...] = ()
     hooks: "tuple[HookEntry, ...]" = ()
+    without_hooks: frozenset[str] = frozenset()
+    """Levels whose hooks do not run, whatever declares them."""
     sandbox: "SandboxWishes | None" = None
     auto_model: str = ""
     """Asked in mode `auto` about what no rule decides; empty: the mode is as `default`."""
@@ -77,6 +79,9 @@ class Settings(Struct, frozen=True):
     tells_git: bool = True
     """Whether the model is told what git says of the folder."""
     max_tool_concurrency: int | None = None
+    max_agent_depth: int | None = None
+    max_concurrent_agents: int | None = None
+    subagent_model: str = ""
     tool_timeouts: dict[str, float] = {}
     gate_order: Literal["hooks_first", "permission_first"] = "hooks_first"
     tool_search: Literal["auto", "always", "never"] = "auto"
@@ -102,6 +107,10 @@ class Settings(Struct, frozen=True):
     memory_excludes: tuple[str, ...] = ()
     managed_memory: str = ""
     """Memory that stands in managed settings."""
+    agents: tuple[Source, ...] = ()
+    """Agents that files define, by name, weakest first."""
+    agent: str = ""
+    """The agent that a session runs as."""
     is_stranger: bool = False
     """Something in the project's files takes a trust that nobody has given."""
     changed: tuple[str, ...] = ()

@@ -9,7 +9,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from detent.app.agents.kinds.finding import kinds_of
+from detent.app.agents.kinds.trusting import asked_for
+from detent.app.clock import SystemClock
+from detent.app.grounds import Grounds
+from detent.app.options import Options
+from detent.app.places import user_home
 from detent.app.settings.permissions import FOR_THE_USER_ALONE
+from detent.app.settings.record import Settings
 from detent.app.settings.sources import Where, load_sources, read_file, where_of
 from detent.app.settings.strangers import NEVER
 from detent.app.trust.parts import digests, relevant
@@ -51,8 +58,20 @@ def what_would_run(folder: str, environ: Mapping[str, str]) -> WouldRun:
     mcp = os.path.join(folder, ".mcp.json")
     if data := _text(mcp):
         given.append((mcp, decode_object(data, mcp)))
+    given += _agents(where, environ)
     files = (Asking(path, tuple(_wishes(values)), digests(values)) for path, values in given)
     return WouldRun(where, tuple(file for file in files if file.digests))
+
+
+def _agents(where: Where, environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
+    """Those of the project's that ask for more than to be there, by file."""
+    grounds = Grounds(
+        Options(environ=environ, trust=True), environ, Settings(), where.cwd, user_home(environ),
+        where.home, SystemClock(), where,
+    )  # fmt: skip
+    kinds = kinds_of(grounds)
+    project = (k for k in (*kinds.all(), *kinds.shadowed) if k.source == "project")
+    return [(kind.path, wishes) for kind in project if (wishes := asked_for(kind))]
 
 
 def trust(shown: WouldRun) -> None:

@@ -1,12 +1,13 @@
 """What an undo stands on: the session that runs, or a stored one that nobody has open."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from detent.app.desk import KeptFiles
 from detent.app.gating import workspace_of
 from detent.app.grounds import Grounds, grounds_of
 from detent.app.journal import InUse, Journal, open_journal
@@ -16,6 +17,7 @@ from detent.app.undo.doing import Ground
 from detent.session.blobs import Blobs
 from detent.types.errors import BadInput
 from detent.types.events import Entry
+from detent.types.files import Undone
 
 if TYPE_CHECKING:
     from detent.app.engine import Engine
@@ -29,6 +31,23 @@ def of_engine(engine: "Engine") -> Ground:
         asyncio.run_coroutine_threadsafe(engine.recorder.emit(entry), loop).result()
 
     return _ground(engine.grounds, engine.journal, record)
+
+
+@asynccontextmanager
+async def beside_commands(engine: "Engine") -> AsyncIterator[None]:
+    """Subagents in the background may be at work: what an undo changes is not their doing."""
+    kept, log = engine.kit.checkpoints, engine.journal.log
+    keeper = kept.loaded if isinstance(kept, KeptFiles) else None
+    if keeper is None:
+        yield
+        return
+    before = len(log.entries)
+    async with keeper.beside() as paths:
+        try:
+            yield
+        finally:
+            undone = (entry for entry in log.entries[before:] if isinstance(entry, Undone))
+            paths.update(change.path for entry in undone for change in entry.changes)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from detent.app.checkpoints import keeper as module
-from detent.app.checkpoints.candidates import changed_since, keep
+from detent.app.checkpoints.candidates import changed_since, keep, kept_state
 from detent.app.checkpoints.keeper import FileKeeper, may_do_anything
 from detent.app.checkpoints.terms import Terms
 from detent.app.checkpoints.tree import Tree
@@ -299,6 +299,31 @@ def test_what_an_interrupted_call_left(desk: Desk) -> None:
     asyncio.run(run())
 
 
+def test_what_commands_left_that_ran_together_is_told_once(desk: Desk) -> None:
+    """Also to a call of the session that an agent's command was working for."""
+    told: list[tuple[str, list[str]]] = []
+
+    def found(key: str, changes: tuple[Change, ...]) -> None:
+        told.append((key, [os.path.basename(change.path) for change in changes]))
+
+    async def run() -> None:
+        desk.keeper._tell_found = found
+        await desk.keeper.before(desk.proposal(RUNS), "agent/c1")
+        (desk.root / "a").write_text("one")
+        await desk.keeper.before(desk.proposal(RUNS), "agent/c2")
+        (desk.root / "b").write_text("two")
+        assert told == [("agent/c1", ["a"])], "the log knows it before the mirror does"
+        assert desk.keeper._workspace is not None
+        for tree in desk.keeper._workspace.trees:
+            tree.close()  # as a kill does
+        desk.keeper._workspace = None
+        desk.keeper = desk.another()
+        assert plain(desk, await desk.keeper.left_by("the call", {})) == {"b": ("none", "two")}
+        assert await desk.keeper.left_by("another", {}) == ()
+
+    asyncio.run(run())
+
+
 def test_kept_states_of_every_kind(tmp_path: Path) -> None:
     blobs = Blobs(str(tmp_path / "home"))
     (tmp_path / "file").write_text("one")
@@ -310,10 +335,10 @@ def test_kept_states_of_every_kind(tmp_path: Path) -> None:
     kinds = [kept[str(tmp_path / name)].kind for name in names]
     assert kinds == ["file", "folder", "link", "other", "none", "none"]
     assert keep(["/\udcff"], blobs, 100) == {}, "no name that the log cannot hold"
-    assert changed_since(kept, blobs, 100) == ()
+    assert changed_since(kept, lambda path: kept_state(path, blobs, 100)) == ()
     (tmp_path / "file").unlink()
     (tmp_path / "folder").chmod(0o755)
-    changes = changed_since(kept, blobs, 100)
+    changes = changed_since(kept, lambda path: kept_state(path, blobs, 100))
     assert [(os.path.basename(c.path), c.after.kind) for c in changes] == [
         ("file", "none"), ("folder", "folder"),
     ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Which agents there are, and what each is."""
