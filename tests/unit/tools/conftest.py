@@ -35,6 +35,9 @@ class Bench:
     def recall(self, path: str) -> str | None:
         return self.known.get(path)
 
+    async def told_of(self, path: str, known: str, digest: str, now: bytes) -> str:
+        return ""
+
     def desk(self) -> Desk:
         return Desk(
             "call_1", self.shop.cwd, self.host, self, self.show, self.shop, settings=self.settings

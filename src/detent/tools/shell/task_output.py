@@ -1,4 +1,4 @@
-"""TaskOutput: what a background job has printed since the last look."""
+"""TaskOutput: what a background job has printed since the last look, or an agent has come to."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from detent.ports import Desk, Job
 from detent.tools.base import UNADVERTISED, TypedTool
-from detent.tools.shell.jobs import is_running, size_of, standing, unknown
+from detent.tools.shell.jobs import is_running, size_of, standing
 from detent.tools.shell.output import output_limit
 from detent.tools.shell.spill import sized
 from detent.tools.shell.truncate import WIDEST, Kept, torn_end
@@ -25,7 +25,7 @@ FILTER_SECONDS = 20.0
 
 
 class TaskOutputArgs(Struct, frozen=True):
-    task_id: Annotated[str, Meta(description="The job, as Bash named it.")]
+    task_id: Annotated[str, Meta(description="The job, as Bash named it; or an agent.")]
     block: Annotated[bool, Meta(description="Wait until it has ended; true unless given.")] = True
     timeout: Annotated[
         int, Meta(description="Longest wait in milliseconds: 30000 unless given.", ge=0)
@@ -56,7 +56,7 @@ class TaskOutput(TypedTool[TaskOutputArgs]):
     async def act(self, args: TaskOutputArgs, desk: Desk) -> Outcome:
         job = desk.shop.jobs.find(args.task_id)
         if job is None:
-            return Failed(f"TaskOutput: {unknown(args.task_id, desk.shop.jobs)}")
+            return await self._of_agent(args, desk)
         if args.block:
             seconds = min(args.timeout, MAXIMUM_MS) / 1000
             job = await desk.shop.jobs.wait(args.task_id, seconds)
@@ -71,6 +71,16 @@ class TaskOutput(TypedTool[TaskOutputArgs]):
             return Failed(f"TaskOutput: {fault}")
         self._shown[job.path] = end
         return _told(job, kept, desk)
+
+    async def _of_agent(self, args: TaskOutputArgs, desk: Desk) -> Outcome:
+        from detent.tools.delegation.agent_tasks import agent_output, unknown_task
+
+        agent = desk.shop.agents.find(args.task_id)
+        if agent is None:
+            return Failed(f"TaskOutput: {unknown_task(args.task_id, desk)}")
+        if args.block:
+            agent = await desk.shop.agents.wait(agent.agent, min(args.timeout, MAXIMUM_MS) / 1000)
+        return agent_output(agent)
 
 
 TOOL = TaskOutput
