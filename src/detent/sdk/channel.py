@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 
 from detent.types.durable import Durable
-from detent.types.events import Event, Notice, TurnEnded
+from detent.types.events import Event, Nested, Notice, TurnEnded
 
 AHEAD = 64
 """How many signals may wait for the reader."""
@@ -44,9 +44,9 @@ class Channel:
         return self._taken > number or (self._taken == number and self._asking)
 
     def offer(self, event: Event) -> None:
-        """For signals that may be lost: dropped when the reader is behind. Notices are few, and
-        people must know them."""
-        if not self._closed and (len(self._events) < AHEAD or isinstance(event, Notice)):
+        """For signals that may be lost: dropped when the reader is behind. Notices and entries are
+        few, and people must know them."""
+        if not self._closed and (len(self._events) < AHEAD or _counts(event)):
             self._add(event)
 
     async def get(self) -> Event | None:
@@ -96,3 +96,9 @@ class Channel:
         for waiting in writers:
             if not waiting.done():
                 waiting.set_result(None)
+
+
+def _counts(event: Event) -> bool:
+    while isinstance(event, Nested):
+        event = event.event
+    return isinstance(event, Durable | Notice)

@@ -24,6 +24,9 @@ from detent.gate.hooks.events import (
     StopFailed,
     Stopping,
     Submitted,
+    TaskCompleted,
+    TaskCreated,
+    TaskEvent,
     suggestion,
 )
 from detent.gate.hooks.facts import Facts
@@ -59,6 +62,9 @@ __all__ = [
     "StopFailed",
     "Stopping",
     "Submitted",
+    "TaskCompleted",
+    "TaskCreated",
+    "TaskEvent",
     "WrongEvent",
     "fault_in",
     "hook_set",

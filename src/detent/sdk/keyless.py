@@ -4,9 +4,9 @@ from msgspec.structs import replace
 
 from detent.app.grounds import grounds_of
 from detent.app.options import Options
-from detent.app.scales import scales_of
+from detent.app.scales import Scales, scales_of
 
-__all__ = ["keyless"]
+__all__ = ["is_keyless", "keyless"]
 
 
 def keyless(options: Options) -> Options:
@@ -14,3 +14,7 @@ def keyless(options: Options) -> Options:
     grounds = grounds_of(options)
     scales = scales_of(options, grounds.settings, grounds.environ, None)
     return replace(options, model=scales, fallback_models=())
+
+
+def is_keyless(options: Options) -> bool:
+    return isinstance(options.model, Scales)

@@ -23,11 +23,14 @@ from detent.types.messages import Task
 from detent.types.usage import Usage
 
 if TYPE_CHECKING:
+    from detent.app.agents.kinds.record import AgentKind
     from detent.context.books import Books
     from detent.context.memory.record import Piece
     from detent.sdk.compaction import Hear, Uncompacted
+    from detent.sdk.subagents import AgentNode
     from detent.sdk.undo import Part, Point, Redone, Rewinding
     from detent.sdk.undo import Report as Undone
+    from detent.types.agents import AgentRecord, GroupEnded
     from detent.types.events import Compacted
     from detent.types.ledger import ContextLedger
 
@@ -53,6 +56,7 @@ class Session:
         self._task: asyncio.Task[TurnEnded] | None = None
         self._channel: Channel | None = None
         self._books: Books | None = None
+        self._kinds: tuple[AgentKind, ...] | None = None
         self._interrupted = False
         self._stoppable = False
         """The turn has begun, so that cancelling it leaves a trace of it."""
@@ -112,6 +116,63 @@ class Session:
     @property
     def tools(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self._engine.kit.toolbox.specs())
+
+    @property
+    def agents(self) -> "tuple[AgentKind, ...]":
+        """The agents that there are; each can be given work."""
+        if self._kinds is None:
+            from detent.app.agents.kinds.finding import kinds_of
+
+            kinds = self._engine.kinds or kinds_of(self._engine.grounds)
+            self._kinds = kinds.all()
+        return self._kinds
+
+    @property
+    def subagents(self) -> "tuple[AgentRecord, ...]":
+        """Those that were given work, as they are now; in earlier runs of the session, too."""
+        from detent.sdk.subagents import records
+
+        return records(self._engine)
+
+    @property
+    def at_work(self) -> "tuple[AgentRecord, ...]":
+        """Those of them that work at this moment; they end with the session."""
+        staff = self._engine.staff
+        if staff is None or not staff.is_busy:
+            return ()
+        return tuple(one for one in staff.all() if one.state == "running")
+
+    async def agent_tree(self) -> "tuple[tuple[AgentNode, ...], tuple[GroupEnded, ...]]":
+        """The same with all who worked for them, and the groups that have ended."""
+        from detent.sdk.subagents import tree
+
+        return await tree(self._engine)
+
+    async def stop_agent(self, agent: str) -> "AgentRecord":
+        """By id or name. Whoever it works for is told. Raises BadInput."""
+        from detent.sdk.subagents import stop
+
+        return await stop(self._engine, agent)
+
+    async def stop_task(self, task: str) -> None:
+        """The same for whatever works in the background: an agent, or a job by its id."""
+        jobs = {job.id for job in self.jobs}
+        if task in jobs:
+            await self._engine.shop.jobs.stop(task)
+        else:
+            await self.stop_agent(task)
+
+    async def message_agent(self, agent: str, text: str) -> "AgentRecord":
+        """Heard before its next request; one that has ended goes on with it. Raises BadInput."""
+        from detent.sdk.subagents import send
+
+        return await send(self._engine, agent, text)
+
+    def wait_no_longer(self) -> None:
+        """A turn that has nothing left but to wait for agents in the background ends now; they
+        go on."""
+        self._engine.inbox.is_patient = False
+        self._engine.inbox.stir()
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -266,6 +327,7 @@ class Session:
         channel = self._channel = Channel()
         self._engine.recorder.attach(channel.put, channel.offer)
         self._interrupted = self._stoppable = False
+        self._engine.inbox.is_patient = True
         task = self._task = asyncio.create_task(self._turn(_blocks(prompt), uuid))
         task.add_done_callback(lambda task: channel.end())
         try:
@@ -319,6 +381,8 @@ class Session:
 
     async def _turn(self, content: tuple[UserBlock, ...], uuid: str) -> TurnEnded:
         engine = self._engine
+        if engine.journal.is_new and (words := engine.grounds.first_words):
+            content = (Text(words), *content)
         await engine.begin()
         for notice in self.news():
             await engine.recorder.emit(notice)

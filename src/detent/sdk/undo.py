@@ -23,7 +23,7 @@ from detent.app.undo.rewinding import (
     redo,
     rewind,
 )
-from detent.app.undo.standing_on import looked_at, of_engine, stored
+from detent.app.undo.standing_on import beside_commands, looked_at, of_engine, stored
 from detent.app.wire import assemble
 from detent.context.unfinished import unfinished
 from detent.sdk.keyless import keyless
@@ -42,13 +42,15 @@ async def undo_now(engine: Engine, wish: Wish, *, dry_run: bool = False) -> Repo
     if dry_run:
         return await asyncio.to_thread(look, ground, wish)
     await _begin(engine)
-    return await _to_its_end(lambda: undo(ground, wish))
+    async with beside_commands(engine):
+        return await _to_its_end(lambda: undo(ground, wish))
 
 
 async def redo_now(engine: Engine) -> Redone:
     ground = of_engine(engine)
     await _begin(engine)
-    done = await _to_its_end(lambda: redo(ground))
+    async with beside_commands(engine):
+        done = await _to_its_end(lambda: redo(ground))
     catch_up(engine)
     return done
 
@@ -60,7 +62,8 @@ async def rewind_now(
     if dry_run:
         return await asyncio.to_thread(look_back, ground, number, part)
     await _begin(engine)
-    done = await _to_its_end(lambda: rewind(ground, number, part))
+    async with beside_commands(engine):
+        done = await _to_its_end(lambda: rewind(ground, number, part))
     catch_up(engine)
     return done
 

@@ -1,10 +1,11 @@
 """A workshop with nothing but its bare walls: for tests of tools and loops."""
 
 import io
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
-from detent.ports import Code, Host, Jobs, Web
+from detent.ports import Agents, Code, Host, Jobs, Tasks, Web
 from detent.testing.memory_host import MemoryHost
+from detent.types.agents import AgentRecord
 
 
 class MemoryOutputs:
@@ -48,17 +49,29 @@ class NoCode:
         return ""
 
 
+class NoAgents:
+    """None was ever set to work."""
+
+    def find(self, agent: str) -> AgentRecord | None:
+        return None
+
+    def all(self) -> tuple[AgentRecord, ...]:
+        return ()
+
+
 class BareShop:
     """Parts that a test needs are put in; the others are not there."""
 
     jobs: Jobs
     web: Web
+    tasks: Tasks
 
     def __init__(self, cwd: str = "/p", host: Host | None = None) -> None:
         self.cwd = cwd
         self.host: Host = host or MemoryHost()
         self.outputs = MemoryOutputs()
         self.code: Code = NoCode()
+        self.agents = cast("Agents", NoAgents())
         self.mode = "default"
         self.results: dict[str, dict[str, Any]] = {}
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from detent.testing.talk import Said, ToolResult, talk_of
+from detent.testing.talk import Said, ToolResult, scenario_in, talk_of
 
 __all__ = ["Request", "Said", "ToolResult"]
 
-_SCENARIO = re.compile(r"(?:PARITY_)?SCENARIO:([A-Za-z0-9_.-]+)")
 _GEMINI = re.compile(r"/models/([^/:]+):(stream)?generateContent", re.IGNORECASE)
 
 
@@ -84,9 +83,4 @@ class Request:
     @property
     def scenario(self) -> str | None:
         """The scenario named in the last user text, else in the first."""
-        texts = self.user_texts
-        for text in texts[-1:] + texts[:1]:
-            names = _SCENARIO.findall(text)
-            if names:
-                return str(names[-1])
-        return None
+        return scenario_in(self.user_texts)

@@ -1,9 +1,11 @@
 """A model that follows a script, in process: no network, no key, the same every time."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from detent.ports import DeltaSink
+from detent.testing.choosing import Choosing, NoReply
 from detent.testing.reading import load_script
 from detent.testing.recorded import is_export, recorded_script
 from detent.testing.script import (
@@ -15,15 +17,17 @@ from detent.testing.script import (
     Say,
     Script,
     Think,
-    as_reply,
+    script,
 )
 from detent.testing.script import Reply as ScriptedReply
+from detent.testing.streaming import until_set
+from detent.testing.talk import scenario_in
 from detent.types import content
 from detent.types.codec import encode
 from detent.types.deltas import Begun, CallReady, Delta, Sealed
 from detent.types.errors import BadInput, FailureKind, ModelFailure
 from detent.types.events import CallDelta, TextDelta, ThinkingDelta
-from detent.types.messages import Assistant, Reply, Request
+from detent.types.messages import Assistant, Reply, Request, User
 from detent.types.usage import Usage
 
 Spoken = ScriptedReply | Fault | str
@@ -41,6 +45,20 @@ _KINDS: dict[int, FailureKind] = {
 }
 
 
+class _Asked:
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    @property
+    def scenario(self) -> str | None:
+        said = (one for one in self._request.messages if isinstance(one, User))
+        return scenario_in([text for one in said if (text := content.plain_text(one.content))])
+
+    @property
+    def turn(self) -> int:
+        return sum(isinstance(message, Assistant) for message in self._request.messages)
+
+
 class ScriptedModel:
     """`requests` holds every request it was sent, for assertions."""
 
@@ -52,13 +70,18 @@ class ScriptedModel:
         max_output: int = 32_000,
         by_turn: bool = False,
         repeat_last: bool = False,
+        scenarios: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        """`scenarios`, by name: replies for conversations whose prompt says `SCENARIO:name`."""
         self.name = name
         self.window = window
         self.max_output = max_output
-        self._replies: Sequence[Spoken | Maker] = replies
+        self._replies: Sequence[Any] = replies
+        """Functions here are asked with the neutral request."""
+        self._scenarios = scenarios or {}
         self._by_turn = by_turn
         self._repeat_last = repeat_last
+        self._told: dict[str | None, int] = {}
         self.requests: list[Request] = []
         self.closed = False
 
@@ -72,27 +95,30 @@ class ScriptedModel:
             raise BadInput(f"cannot read the script {path}: {error.strerror}") from None
         except ValueError as error:
             raise BadInput(f"{path}: {error}") from None
-        replies = [one for one in plan.replies if isinstance(one, ScriptedReply)]
         return cls(
-            *replies,
-            name="scripted",
+            *plan.replies,  # type: ignore[arg-type]
             by_turn=plan.pick == "by_turn",
             repeat_last=plan.after == "repeat_last",
+            scenarios=plan.scenarios,
         )
 
     async def stream(self, request: Request, deltas: DeltaSink) -> Reply:
         self.requests.append(request)
+        number = len(self.requests)
         reply = self._choose(request)
         await _pause(reply.delay)
+        if reply.hold is not None:
+            await until_set(reply.hold)
         if reply.fault is not None and reply.fault.status is not None:
             raise _failure(reply.fault)
         model = reply.model or self.name
         await deltas(Begun(model, "", min(request.max_output or self.max_output, self.max_output)))
-        await self._speak(reply, deltas)
+        blocks = _blocks(reply, number)
+        await _speak(reply, blocks, deltas)
         await _pause(reply.tail)
         usage = reply.usage
         return Reply(
-            tuple(block for _, block in self._blocks(reply)),
+            tuple(block for _, block in blocks),
             reply.stop_reason,
             Usage(
                 usage.input,
@@ -102,40 +128,51 @@ class ScriptedModel:
                 reasoning=usage.reasoning,
             ),
             model,
-            f"msg_{len(self.requests)}",
+            f"msg_{number}",
         )
 
     async def aclose(self) -> None:
         self.closed = True
 
     def _choose(self, request: Request) -> ScriptedReply:
-        said = sum(isinstance(message, Assistant) for message in request.messages)
-        number = said if self._by_turn else len(self.requests) - 1
-        if self._repeat_last and self._replies:
-            number = min(number, len(self._replies) - 1)
-        if number >= len(self._replies):
-            raise ModelFailure("invalid_request", f"the script has no reply {number + 1}")
-        given = self._replies[number]
-        return as_reply(given if isinstance(given, ScriptedReply | Fault | str) else given(request))
+        """The plan may have been changed meanwhile; what is kept is how much of it was told."""
+        plan = script(
+            *self._replies,
+            scenarios=self._scenarios,
+            pick="by_turn" if self._by_turn else "sequence",
+            after="repeat_last" if self._repeat_last else "error",
+        )
+        self._told[None] = len(self.requests) - 1 - sum(self._of_scenarios.values())
+        try:
+            return Choosing(plan, self._told).choose(_Asked(request), request)
+        except NoReply as error:
+            raise ModelFailure("invalid_request", str(error)) from None
 
-    async def _speak(self, reply: ScriptedReply, deltas: DeltaSink) -> None:
-        sent = 0
-        for index, (scripted, block) in enumerate(self._blocks(reply)):
-            for delta in _deltas(index, scripted, block):
-                _maybe_fail(reply.fault, sent)
-                await _pause(reply.gap)
-                await deltas(delta)
-                sent += 1
-            if behind := _behind(index, block):
-                await deltas(behind)
-        _maybe_fail(reply.fault, sent)
+    @property
+    def _of_scenarios(self) -> dict[str | None, int]:
+        return {name: told for name, told in self._told.items() if name is not None}
 
-    def _blocks(self, reply: ScriptedReply) -> list[tuple[Block, content.AssistantBlock]]:
-        number = len(self.requests)
-        return [
-            (block, _block(block, reply.call_id(index, number)))
-            for index, block in enumerate(reply.blocks)
-        ]
+
+async def _speak(
+    reply: ScriptedReply, blocks: list[tuple[Block, content.AssistantBlock]], deltas: DeltaSink
+) -> None:
+    sent = 0
+    for index, (scripted, block) in enumerate(blocks):
+        for delta in _deltas(index, scripted, block):
+            _maybe_fail(reply.fault, sent)
+            await _pause(reply.gap)
+            await deltas(delta)
+            sent += 1
+        if behind := _behind(index, block):
+            await deltas(behind)
+    _maybe_fail(reply.fault, sent)
+
+
+def _blocks(reply: ScriptedReply, number: int) -> list[tuple[Block, content.AssistantBlock]]:
+    return [
+        (block, _block(block, reply.call_id(index, number)))
+        for index, block in enumerate(reply.blocks)
+    ]
 
 
 def _block(scripted: Block, call_id: str) -> content.AssistantBlock:

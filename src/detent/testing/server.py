@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from detent.testing import anthropic_wire, chat_wire, gemini_wire, responses_wire
+from detent.testing.choosing import Choosing
 from detent.testing.framing import head_bytes, reset
 from detent.testing.request import Request
-from detent.testing.script import Fault, Maker, Reply, Script, Spoken, as_reply, script
+from detent.testing.script import Fault, Maker, Reply, Script, Spoken, script
 from detent.testing.streaming import Mark, Streaming, What, Wire, until_set
 
 MAX_BODY = 64 * 1024 * 1024
@@ -50,7 +51,7 @@ class ScriptedServer:
         self._closed = False
         self._clients: set[asyncio.Task[None]] = set()
         self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
-        self._told: dict[str | None, int] = {}
+        self._choosing = Choosing(self.script)
 
     @property
     def url(self) -> str:
@@ -159,21 +160,8 @@ class ScriptedServer:
         self._wake()
 
     def choose(self, request: Request) -> Reply:
-        """The reply the script has for this request; LookupError or ValueError if none."""
-        name = request.scenario if self.script.scenarios else None
-        if name is not None and name not in self.script.scenarios:
-            raise LookupError(f"the script has no scenario {name!r}")
-        replies = self.script.replies if name is None else self.script.scenarios[name]
-        if self.script.pick == "by_turn":
-            index = request.turn
-        else:
-            index = self._told.get(name, 0)
-            self._told[name] = index + 1
-        if index >= len(replies) and (self.script.after == "error" or not replies):
-            where = "" if name is None else f" in scenario {name!r}"
-            raise LookupError(f"the script has no reply {index + 1}{where} (after='error')")
-        found = replies[min(index, len(replies) - 1)]
-        return found if isinstance(found, Reply) else as_reply(found(request))
+        """The reply the script has for this request. Raises NoReply."""
+        return self._choosing.choose(request, request)
 
 
 class _Reader(asyncio.StreamReader):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 _Object: TypeAlias = dict[str, Any]
+_SCENARIO = re.compile(r"(?:PARITY_)?SCENARIO:([A-Za-z0-9_.-]+)")
 
 
 class ToolResult(NamedTuple):
@@ -27,6 +29,15 @@ class Said(NamedTuple):
     text: str = ""
     calls: tuple[str, ...] = ()
     results: tuple[ToolResult, ...] = ()
+
+
+def scenario_in(texts: Sequence[str]) -> str | None:
+    """The scenario that the last text of the user names, else the first."""
+    for text in (*texts[-1:], *texts[:1]):
+        names = _SCENARIO.findall(text)
+        if names:
+            return str(names[-1])
+    return None
 
 
 def talk_of(body: _Object) -> list[Said]:

@@ -13,12 +13,15 @@ from detent.surfaces.headless.activity import Activity, LongCalls
 from detent.surfaces.headless.gist import WIDTH, came_to, gist
 from detent.surfaces.headless.shown import shown
 from detent.surfaces.headless.single import view_of
+from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.content import Call, Document, Image, Text
 from detent.types.events import (
     CallEnded,
     CallStarted,
     Compacted,
     Event,
+    Nested,
+    Notice,
     Progress,
     Replied,
     Trim,
@@ -105,6 +108,8 @@ def test_who_looks_on_sees_it_unasked(
         ({"url": "http://x/", "prompt": "y"}, "http://x/"),
         ({"task_id": "job_1", "block": False}, "job_1"),
         ({"bash_id": "job_2"}, "job_2"),
+        ({"subject": "Parse", "description": "all"}, "Parse"),
+        ({"taskId": "3", "status": "completed"}, "3"),
         ({"seconds": 3}, '{"seconds": 3}'),
     ],
 )
@@ -207,4 +212,137 @@ def test_room_that_was_made_is_told(told: Any) -> None:
     assert lines == [
         "  ⇣ compacted · 150,000 → 9,000 tokens · `detent uncompact` undoes it",
         "  ⇣ micro: 2 shortened · 90,000 → 80,000 tokens · `detent uncompact` undoes it",
+    ]
+
+
+# Subagents
+
+
+def an_agent(agent: str = "a", **more: Any) -> AgentStarted:
+    given: dict[str, Any] = {"kind": "Explore", "description": "look around"}
+    return AgentStarted(agent=agent, call_id="c", **{**given, **more})
+
+
+def work(**more: Any) -> dict[str, Any]:
+    given = {"totalSteps": 3, "totalToolUseCount": 1, "totalTokens": 12_345, "totalCostUsd": 0.0123}
+    return {"status": "completed", **given, **more}
+
+
+def group(completed: int, failed: int = 0, skipped: int = 0) -> dict[str, int]:
+    return {"completed": completed, "failed": failed, "skipped": skipped}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"description": "look", "prompt": "p", "subagent_type": "Plan"}, "Plan: look"),
+        ({"description": "look", "prompt": "p"}, "general-purpose: look"),
+        ({"to": "a", "message": "one\ntwo"}, "a: one …"),
+        ({"groups": [{"children": [1, 2]}, {"children": [3]}, 4]}, "3 children in 3 groups"),
+        ({"children": [{}]}, "1 child"),
+        ({"prompt": "do it"}, "do it"),
+        ({"url": "https://a.b", "prompt": "p"}, "https://a.b"),
+        ({"resume_group_id": "c1/look"}, "c1/look"),
+    ],
+)
+def test_what_is_given_to_others(arguments: dict[str, Any], text: str) -> None:
+    assert gist(json.dumps(arguments)) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (work(), "3 steps, 1 call, 12,345 tokens, $0.0123"),
+        (work(totalCostUsd=0), "3 steps, 1 call, 12,345 tokens"),
+        (work(status="failed"), "failed · 3 steps, 1 call, 12,345 tokens, $0.0123"),
+        (work(status="async_launched"), "in the background"),
+        (
+            work(status=None, totalCostUsd=0, groups=[group(2), group(1, failed=1, skipped=2)]),
+            "3 of 6 completed · 3 steps, 1 call, 12,345 tokens",
+        ),
+        (work(status=None, totalCostUsd=0, groups=[group(2)]), "3 steps, 1 call, 12,345 tokens"),
+    ],
+)
+def test_what_others_did_for_a_call(data: dict[str, Any], text: str) -> None:
+    assert came_to(done("the answer", data)) == text
+
+
+def test_calls_of_an_agent_are_lines_below_its_own(told: Any) -> None:
+    deep = an_agent("b", name="deep", depth=2)
+    events = [
+        an_agent(),
+        Nested("a", started(call_id="1", command="ls")),
+        Nested("a", ended(done("x"), call_id="1")),
+        Nested("a", deep),
+        Nested("a", Nested("b", ended(Failed("no"), call_id="2"))),
+        Nested("a", Nested("b", TurnEnded(turn=1, reason="end_turn"))),
+        AgentEnded(agent="a", state="completed"),
+    ]
+    assert told(*events) == [
+        "    ✓ look around: Bash ls · 12 ms",
+        "      ✗ deep: Bash · 12 ms · no",
+    ]
+
+
+def test_the_end_of_one_in_the_background_is_told(told: Any) -> None:
+    one = an_agent(background=True)
+    assert told(one, AgentEnded(agent="a", state="stopped", steps=1, ms=7)) == [
+        "  ✂ look around has ended · stopped · 7 ms · 1 step, 0 calls, 0 tokens"
+    ]
+
+
+def test_what_people_must_know_of_an_agent_they_are_told(capsys: Any) -> None:
+    view = view_of(verbose=False)
+    view(Nested("a", Nested("b", Notice("the disk is full", "warning"))))
+    view(Nested("a", Notice("by the way")))
+    assert capsys.readouterr().err == "detent: the disk is full\n"
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_one_in_the_background_gives_a_sign_of_life_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch, told: Any, verbose: bool
+) -> None:
+    """Also while it waits for one long call, of which there are only signals."""
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+    look, now = SimpleNamespace(tell=view_of(verbose=verbose)), [100.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    assert told(an_agent(background=True, at=100.0), an_agent("d", at=100.0), view=look) == []
+    lines: list[str] = []
+    for now[0] in (101.0, 109.9, 110.2, 112.0, 131.0):
+        life = Nested("b", Progress("c", "Bash", seconds=1.0))
+        lines += told(Nested("a", life), Nested("d", life), view=look)
+    assert lines == ["  … look around · 10 s", "  … look around · 31 s"], "of d its call tells"
+    now[0] = 150.0
+    over = AgentEnded(agent="a", state="completed")
+    assert "…" not in "".join(told(over, Nested("a", life), view=look))
+
+
+def test_lines_of_work_that_is_given_at_once_say_which_is_meant(told: Any) -> None:
+    long = "everything that there is to be known of the parser"
+    given = [
+        started("Agent", about, description=about, prompt="…", subagent_type="Explore")
+        for about in ("look at a", long)
+    ]
+    graph = started("delegate_agent", "g", children=["x", "y"])
+    beats = [Progress(one.call_id, "Agent", seconds=12.0) for one in given]
+    lines = told(*given, graph, *beats, Progress("g", "delegate_agent", seconds=12.0))
+    assert lines[3:] == [
+        "  … Agent look at a · 12 s",
+        "  … Agent everything that there is to be known of… · 12 s",
+        "  … delegate_agent 2 children · 12 s",
+    ]
+    assert told(*given, *beats, view=LongCalls()) == lines[3:5], "without --verbose, too"
+    ends = [ended(done("x"), "Task", one.call_id) for one in given]
+    assert told(*given, *ends)[2:] == [
+        "  ✓ Agent look at a · 12 ms · x",
+        "  ✓ Agent everything that there is to be known of… · 12 ms · x",
+    ]
+
+
+def test_how_far_a_graph_is(told: Any) -> None:
+    far = Progress("c", "delegate_agent", "1 of 3 ended; x: completed", 2.0)
+    assert told(far) == ["    … 1 of 3 ended; x: completed"]
+    life = Progress("c", "delegate_agent", seconds=12.0)
+    assert told(far, life, view=LongCalls()) == [
+        "  … delegate_agent · 12 s · 1 of 3 ended; x: completed"
     ]

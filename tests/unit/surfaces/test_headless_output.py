@@ -467,7 +467,16 @@ def test_an_answer_flows_on_a_terminal_and_comes_whole_into_a_pipe() -> None:
     long = "x" * 10_000
     assert printed(TextDelta(0, long), terminal=True) == long
     assert printed(TextDelta(0, long)) == ""
-    assert printed(TextDelta(0, long), replied(Text(long))) == long
+    assert printed(TextDelta(0, long), replied(Text(long))) == f"{long}\n"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_line_ends_with_the_answer_unless_the_rest_of_it_may_follow(terminal: bool) -> None:
+    """The turn may go on: what people are told meanwhile must not stand behind the answer."""
+    first = TextDelta(0, "half a "), TextDelta(0, "line")
+    parts = replied(Text("half a "), stop="max_tokens"), replied(Text("line"))
+    assert printed(first[0], parts[0], terminal=terminal) == "half a "
+    assert printed(first[0], parts[0], first[1], parts[1], terminal=terminal) == "half a line\n"
 
 
 def test_what_was_discarded_is_not_printed_in_a_pipe() -> None:

@@ -856,3 +856,12 @@ def test_program_refuses_a_missing_script(tmp_path: Path) -> None:
 def test_plain_script_objects_are_taken_as_they_are() -> None:
     with serve(Script((reply("x"),), pick="by_turn")) as server:
         assert texts(server, asking()) == ["x"]
+
+
+def test_conversations_at_the_same_time_follow_lists_of_their_own() -> None:
+    plan = script(scenarios={"lead": ["first", "second"], "child": ["one", "two"]}, pick="by_turn")
+    lead, child = "SCENARIO:lead", "SCENARIO:child"
+    with serve(plan) as server:
+        asked = [(lead, 0), (child, 0), (child, 0), (lead, 1), (child, 1), (child, 1)]
+        bodies = [asking(text, turns=turns) for text, turns in asked]
+        assert texts(server, *bodies) == ["first", "one", "one", "second", "two", "two"]

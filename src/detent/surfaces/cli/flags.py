@@ -129,6 +129,8 @@ FLAGS = (
     Flag("--append-system-prompt-file", "value", "The same from a file.", metavar="FILE"),
     Flag("--settings", "value", "Settings as JSON or a file.", metavar="JSON|FILE"),
     Flag("--setting-sources", "value", "Which of user,project,local to read.", metavar="LIST"),
+    Flag("--agents", "value", "Agents by name, as JSON or a file.", metavar="JSON|FILE"),
+    Flag("--agent", "value", "Run as this agent (detent agents).", metavar="NAME"),
     Flag("--plugin-dir", "list", "A plugin whose tools are offered.", metavar="DIR"),
     Flag("--continue", "switch", "Go on with the newest session of this folder.", ("-c",)),
     Flag(
@@ -177,8 +179,6 @@ FLAGS = (
 )
 NOT_YET = {
     "--mcp-config": "MCP servers",
-    "--agents": "subagents",
-    "--agent": "subagents",
     "--offline": "the offline guard",
 }
 """Flags of the contract whose capability is not in this version: refused, never ignored."""

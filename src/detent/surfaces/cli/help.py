@@ -14,6 +14,7 @@ detent: a coding agent for the terminal. Every step holds.
   detent models                              the models that can be used here
   detent trust                               what this folder's files would do; trust them
   detent memory                              the memory files that count here, and why
+  detent agents                              the agents there are; who did what in a session
   detent context                             what the next request holds, and what it takes
   detent undo, detent redo                   put back what the last step did to files; and again
   detent fork                                go on from another step, in a copy of the folder
@@ -62,6 +63,12 @@ detent sessions import PATH…        transcripts of Claude Code (~/.claude/proj
 detent sessions reindex             make the index anew
 
 SESSION is an id or the beginning of one, a name, or words that only that session holds.
+""",
+    "agents": """\
+detent agents [list]         the agents that there are here: where from, which model and tools;
+                             those that another of the same name stands before are marked
+detent agents show NAME      all about one, with its prompt
+detent agents tree [SESSION] who worked for whom in a session, how it went, what it cost
 """,
     "models": """\
 detent models                the models that can be used here
@@ -122,6 +129,9 @@ detent permissions takes:
 """,
 }
 TAKEN = {
+    "agents": (
+        "--cwd", "--settings", "--setting-sources", "--agents", "--plugin-dir", "--trust", "--json",
+    ),
     "sessions": (
         "--cwd", "--all", "--limit", "--json", "--yes", "--older-than", "--remove", "--format",
         "--output", "--dry-run",

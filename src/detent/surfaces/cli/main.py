@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 READER_GONE = 141
 SUBCOMMANDS = {
+    "agents": ("agents", "agents"),
     "context": ("context", "context"),
     "demo": ("demo", "demo"),
     "doctor": ("doctor", "doctor"),
@@ -31,7 +32,7 @@ SUBCOMMANDS = {
 OPEN_SESSIONS = ("context", "doctor", "fork", "memory", "permissions", "uncompact")
 EVERYWHERE = ("--debug", "--verbose")
 LATER_SUBCOMMANDS = (
-    "agents", "mcp", "skills", "plugins", "config", "init", "serve", "acp", "batch", "report",
+    "mcp", "skills", "plugins", "config", "init", "serve", "acp", "batch", "report",
 )  # fmt: skip
 
 

@@ -96,6 +96,12 @@ def write(lines: Iterable[str]) -> int:
     return 0
 
 
+def write_for_people(lines: Iterable[str]) -> int:
+    """Where the output cannot take a character, a question mark stands for it."""
+    encoding = sys.stdout.encoding or "ascii"
+    return write(line.encode(encoding, "replace").decode(encoding) for line in lines)
+
+
 def terminal_width() -> int:
     """0 where the output is no terminal: there nothing is cut."""
     if not sys.stdout.isatty():

@@ -29,6 +29,7 @@ class Command(Struct, frozen=True):
 
 
 COMMANDS = (
+    Command("agents", "Who works for the session, and what came of it", "[stop ID|send ID TEXT]"),
     Command("budget", "What the session may spend and has spent", "[WHAT AMOUNT|none]"),
     Command("compact", "Tell the older conversation in short", "[what to keep]", needs_model=True),
     Command("context", "What the next request holds, and what that takes"),
@@ -78,6 +79,10 @@ async def run(one: Said, session: Session, hear: Hear) -> str:
     if one.rest and not command.takes:
         raise BadInput(f"/{command.name} takes no words; not {one.rest!r}")
     match command.name:
+        case "agents":
+            from detent.surfaces.commands.agents import agents
+
+            return await agents(session, one.rest)
         case "budget":
             from detent.surfaces.commands.budget import budget
 

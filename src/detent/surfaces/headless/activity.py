@@ -2,7 +2,9 @@
 
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.content import Call
 from detent.types.events import (
     Answered,
@@ -11,6 +13,7 @@ from detent.types.events import (
     CallStarted,
     Compacted,
     Event,
+    Nested,
     Notice,
     Progress,
     Replied,
@@ -20,8 +23,13 @@ from detent.types.events import (
 )
 from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused
 
+if TYPE_CHECKING:
+    from detent.surfaces.headless.agent_lines import AgentLines
+
 LONG_WAIT = 1.0
 LONG_CALL = 10
+GIVES_WORK = ("Agent", "delegate_agent")
+"""Calls whose progress is not output. Several run at once: lines say which is meant."""
 
 
 def tell(text: str) -> None:
@@ -44,6 +52,8 @@ def tell_notice(event: Event) -> None:
         case Retrying(attempt=attempt, of=of, delay=delay, error=error):
             if delay >= LONG_WAIT or attempt > 1:
                 tell(f"{error}; retry {attempt}/{of} in {delay:g} s")
+        case Nested(event=inner):
+            tell_notice(inner)
         case _:
             pass
 
@@ -54,14 +64,29 @@ class LongCalls:
     def __init__(self) -> None:
         self._told: dict[str, int] = {}
         """How many times ten seconds were told, by call."""
+        self._titles: dict[str, str] = {}
+        """Of those that give work to others, by call."""
+        self._far: dict[str, str] = {}
+        """How far those have come that give work to others, by call."""
 
     def tell(self, event: Event) -> None:
-        if not isinstance(event, Progress) or event.text:  # output is not a sign of time
+        match event:
+            case CallStarted(name=name) if name in GIVES_WORK:
+                self._titles[event.call_id] = title(event)
+            case Progress():
+                self._tell_time(event)
+
+    def _tell_time(self, event: Progress) -> None:
+        if event.text:  # output is not a sign of time
+            if event.name in GIVES_WORK:
+                self._far[event.call_id] = event.text
             return
         times = int(event.seconds // LONG_CALL)
         if times > self._told.get(event.call_id, 0):
             self._told[event.call_id] = times
-            say(f"  … {event.name} · {event.seconds:.0f} s")
+            far = self._far.get(event.call_id)
+            which = self._titles.get(event.call_id, event.name)
+            say(f"  … {which} · {event.seconds:.0f} s" + (f" · {far}" if far else ""))
 
 
 class Activity:
@@ -70,10 +95,12 @@ class Activity:
     def __init__(self) -> None:
         self._long = LongCalls()
         self._started: dict[str, str] = {}
-        """The tools' own names of the calls that have run; a model may have used another."""
+        """What the calls that have run are called: by the tool's own name; a model may have used
+        another."""
         self._sent: dict[str, Call] = {}
         self._unsent: list[CallEnded] = []
         """Calls that never ran, and ended before the answer with their arguments was whole."""
+        self._agents: AgentLines | None = None
 
     def tell(self, event: Event) -> None:
         match event:
@@ -85,12 +112,16 @@ class Activity:
             case TurnEnded():
                 self._tell_unsent()
                 self._started, self._sent = {}, {}
+            case Progress(name=name, text=text) if text and name in GIVES_WORK:
+                say_cut(f"    … {text}")
             case Progress():
                 self._long.tell(event)
+            case Nested() | AgentStarted() | AgentEnded():
+                self._tell_agent(event)
             case Retrying(attempt=attempt, of=of, delay=delay, error=error):
                 say(f"  ↻ retry {attempt}/{of} in {delay:g} s: {error}")
             case Asked(name=name, arguments=arguments, reason=reason):
-                _say_cut(f"  ? {name} {_gist(arguments)}")
+                say_cut(f"  ? {name} {_gist(arguments)}")
                 say(f"    {reason}")
             case Compacted() | Trimmed():
                 _tell_room(event)
@@ -101,9 +132,17 @@ class Activity:
             case _:
                 tell_notice(event)
 
+    def _tell_agent(self, event: Event) -> None:
+        if self._agents is None:
+            from detent.surfaces.headless.agent_lines import AgentLines
+
+            self._agents = AgentLines()
+        self._agents.tell(event)
+
     def _tell_call(self, event: CallStarted | CallEnded) -> None:
         if isinstance(event, CallStarted):
-            self._started[event.call_id] = event.name
+            self._started[event.call_id] = title(event)
+            self._long.tell(event)
             _tell_start(event)
         elif event.call_id in self._started:
             _tell_end(event, self._started[event.call_id])
@@ -120,25 +159,34 @@ class Activity:
             _tell_unrun(ended, sent.arguments if sent else "")
 
 
+def title(started: CallStarted) -> str:
+    """`Read`; `Agent look at a`"""
+    if started.name not in GIVES_WORK:
+        return started.name
+    from detent.surfaces.headless.gist import work_title
+
+    return f"{started.name} {work_title(started.arguments)}".rstrip()
+
+
 def _tell_start(started: CallStarted) -> None:
     from detent.surfaces.headless.gist import todos
 
-    _say_cut(f"  → {started.name} {_gist(started.arguments)}")
+    say_cut(f"  → {started.name} {_gist(started.arguments)}")
     for line in todos(started.arguments):
-        _say_cut(f"    {line}")
+        say_cut(f"    {line}")
 
 
-def _tell_end(ended: CallEnded, name: str) -> None:
+def _tell_end(ended: CallEnded, called: str) -> None:
     from detent.surfaces.headless.gist import came_to
 
-    _say_cut(f"  {_mark(ended.outcome)} {name} · {ended.ms} ms · {came_to(ended.outcome)}")
+    say_cut(f"  {mark(ended.outcome)} {called} · {ended.ms} ms · {came_to(ended.outcome)}")
 
 
 def _tell_unrun(ended: CallEnded, arguments: str) -> None:
     from detent.surfaces.headless.gist import came_to
 
-    _say_cut(f"  {_mark(ended.outcome)} {ended.name} {_gist(arguments)}".rstrip())
-    _say_cut(f"    {came_to(ended.outcome)}")
+    say_cut(f"  {mark(ended.outcome)} {ended.name} {_gist(arguments)}".rstrip())
+    say_cut(f"    {came_to(ended.outcome)}")
 
 
 def _tell_room(made: Compacted | Trimmed) -> None:
@@ -155,13 +203,13 @@ def _gist(arguments: str) -> str:
     return gist(arguments)
 
 
-def _say_cut(line: str) -> None:
+def say_cut(line: str) -> None:
     from detent.surfaces.headless.gist import cut
 
     say(cut(line))
 
 
-def _mark(outcome: Outcome) -> str:
+def mark(outcome: Outcome) -> str:
     match outcome:
         case Done():
             return "✓"

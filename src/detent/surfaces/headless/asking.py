@@ -1,5 +1,7 @@
 """`--on-ask stdio` outside stream-json: the question on stderr, the answer a line of stdin."""
 
+import asyncio
+import os
 import re
 from typing import Any, Literal
 
@@ -28,10 +30,27 @@ KEEP = (
 
 
 class LineApprover:
+    """One question at a time: a line must not answer another one than the person has read."""
+
     def __init__(self) -> None:
         self._lines: Lines | None = None
+        self._turn = asyncio.Lock()
+        self._was_withdrawn = False
 
     async def ask(self, question: Question) -> Answer:
+        async with self._turn:
+            try:
+                return await self._put(question)
+            except asyncio.CancelledError:
+                self._was_withdrawn = True
+                if question.agent:
+                    tell(f"The subagent {visible(question.agent)} no longer asks.")
+                raise
+
+    async def _put(self, question: Question) -> Answer:
+        if self._was_withdrawn and self._lines is not None and os.isatty(0):
+            self._lines.drop()  # what was typed too late is no answer to this one
+        self._was_withdrawn = False
         proposal = question.proposal
         if proposal.tool == CHOOSING:
             return await self._choose(proposal.arguments)
@@ -72,7 +91,8 @@ class LineApprover:
 
 def asked(question: Question) -> str:
     """Why it is asked, all of what would run and where, and the rules as they would be kept."""
-    lines = [visible(question.reason), *_call(question)]
+    who = f"The subagent {visible(question.agent)} wants to run this. " if question.agent else ""
+    lines = [f"{who}{visible(question.reason)}", *_call(question)]
     if question.proposal.cwd:
         lines.append(f"  in {visible(question.proposal.cwd)}")
     if question.rules:

@@ -33,7 +33,7 @@ from detent.surfaces.headless.streaming import FrameWriter
 from detent.types.codec import decode_any
 from detent.types.content import Document, Image, Text
 from detent.types.errors import BadInput, NoModel
-from detent.types.events import TurnEnded
+from detent.types.events import Prompted, TurnEnded
 
 Prompt = tuple[Text | Image | Document, ...]
 
@@ -57,6 +57,8 @@ class Conversation:
         self._link = Link(self._write)
         self._facts = Facts()
         self._prompts: asyncio.Queue[Sent | Said | None] = asyncio.Queue()
+        self._is_over = False
+        """The host says no more: the last in the queue tells so."""
         self._next: Said | None = None
         """A command that came behind a prompt."""
         self._obeying: asyncio.Task[dict[str, Any]] | None = None
@@ -70,6 +72,8 @@ class Conversation:
         self._stop_next = False
         """An interrupt came for a prompt whose turn had not begun."""
         self._unreplayed: list[dict[str, Any]] = []
+        self._forwards_text = False
+        """The host wants to hear what subagents say."""
         self._joined: dict[str, str] = {}
         """Prompts that became part of another one, by what the host calls both."""
 
@@ -126,18 +130,25 @@ class Conversation:
             async for event in events:
                 if self._stop_next:
                     self._stop_next = not session.interrupt()
+                if isinstance(event, Prompted) and self._has_more:
+                    session.wait_no_longer()  # for agents in the background: more was said already
                 record.add(event)
                 await writer.show(event)
                 if isinstance(event, TurnEnded) and event.reason == "user_cancelled":
                     await writer.write(_interruption(writer))
-        ended, summary = record.ended, record.summary()
+        ended = record.ended
         assert ended is not None
         result = record.result(told(session, ended))
         await writer.write(result)
         if self._prompts.empty():
             await writer.state("idle")
-        code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
+        code = exit_code(ended.reason, refused=bool(record.refused), status=ended.status)
         self._code = code if result["is_error"] and ended.reason != "user_cancelled" else 0
+
+    @property
+    def _has_more(self) -> bool:
+        """The host has said something else already; the end of its input is nothing said."""
+        return self._next is not None or self._prompts.qsize() > self._is_over
 
     async def _obey(self, one: Said) -> None:
         from detent.surfaces.headless.commanded import obeyed
@@ -184,6 +195,7 @@ class Conversation:
             self._thinking = self._options.thinking_budget
             self._session = session
             self._writer = FrameWriter(session, self._stdout, self._arguments)
+            self._writer.forwards_text |= self._forwards_text
             self._facts.session, self._facts.path = session.id, session.path
             self._facts.cwd, self._facts.mode = lambda: session.cwd, lambda: session.mode
         return self._session, self._writer
@@ -206,6 +218,7 @@ class Conversation:
                 await self._line(line)
         finally:
             self._link.hung_up()
+            self._is_over = True
             self._prompts.put_nowait(None)
 
     async def _line(self, line: bytes) -> None:
@@ -254,6 +267,8 @@ class Conversation:
             await self._replay()
         is_command = not frame.get("client_composed") and command_in(prompt, self._arguments)
         self._prompts.put_nowait(is_command or Sent(prompt, (uuid,) if uuid else ()))
+        if self._session is not None and self._session.is_running:
+            self._session.wait_no_longer()
 
     async def _replay(self) -> None:
         """What came before there was a session waits for it."""
@@ -286,12 +301,20 @@ class Conversation:
                 session, _ = self._opened()
                 is_look = bool(request.get("dry_run"))
                 return await rewind_files(session, self._joined.get(uuid, uuid), dry_run=is_look)
+            case "stop_task":
+                session, _ = self._opened()
+                await session.stop_task(str(request.get("task_id", "")))
+                return {}
             case "mcp_status":
                 return {"mcpServers": []}
             case other:
                 raise ValueError(f"unsupported control request: {other}")
 
     def _initialize(self, request: dict[str, Any]) -> dict[str, Any]:
+        from detent.surfaces.headless.host_agents import told_agents, with_agents
+
+        self._options = with_agents(self._options, request.get("agents"))
+        self._forwards_text = bool(request.get("forwardSubagentText"))
         hooks = hooks_from(request.get("hooks"), self._link, self._facts)
         self._options = replace(self._options, hooks=hooks)
         if isinstance(system := request.get("systemPrompt"), list):
@@ -302,7 +325,7 @@ class Conversation:
             self._options = replace(self._options, json_schema=schema)
         return {
             "commands": commands_of(self._arguments),
-            "agents": [],
+            "agents": told_agents(self._options),
             "output_style": "default",
             "available_output_styles": ["default"],
             "models": [],

@@ -69,15 +69,19 @@ def _shortened(value: Any, most: int) -> Any:
 class Frames:
     """Makes frames; results of parallel calls are held so that they come in call order."""
 
-    def __init__(self, session: str, new_id: Callable[[], str]) -> None:
+    def __init__(self, session: str, new_id: Callable[[], str], parent: str | None = None) -> None:
+        """`parent` is the call that a subagent works for; None is the session itself."""
         self._session = session
         self._new_id = new_id
+        self._parent = parent
         self._order: list[str] = []
         self._finished: dict[str, CallEnded] = {}
 
     def stamped(self, frame: dict[str, Any], seq: int = 0, uuid: str = "") -> dict[str, Any]:
-        """What tells of an entry is always called the same: a client may come back to it."""
-        uuid = uuid or (uuid_of(self._session, seq) if seq else self._new_id())
+        """What tells of an entry is always called the same: a client may come back to it. To what
+        subagents did, nobody does."""
+        is_own = seq and self._parent is None
+        uuid = uuid or (uuid_of(self._session, seq) if is_own else self._new_id())
         return {**frame, "session_id": self._session, "uuid": uuid}
 
     def init(
@@ -88,6 +92,7 @@ class Frames:
         model: str,
         mode: str,
         commands: tuple[str, ...] = (),
+        agents: tuple[str, ...] = (),
     ) -> dict[str, Any]:
         return self.stamped(
             {
@@ -103,7 +108,7 @@ class Frames:
                 "claude_code_version": CLIENT_VERSION,
                 "detent_version": VERSION,
                 "output_style": "default",
-                "agents": [],
+                "agents": list(agents),
                 "skills": [],
                 "plugins": [],
                 "capabilities": ["interrupt_receipt_v1"],
@@ -155,7 +160,7 @@ class Frames:
             "stop_sequence": None,
             "usage": wire_usage(reply.usage),
         }
-        frame = {"type": "assistant", "message": message, "parent_tool_use_id": None}
+        frame = {"type": "assistant", "message": message, "parent_tool_use_id": self._parent}
         return self.stamped(frame, reply.seq)
 
     def _results(self) -> list[dict[str, Any]]:
@@ -186,7 +191,7 @@ class Frames:
         frame: dict[str, Any] = {
             "type": "user",
             "message": {"role": "user", "content": [result]},
-            "parent_tool_use_id": None,
+            "parent_tool_use_id": self._parent,
         }
         data = getattr(ended.outcome, "data", None)
         if data is not None:

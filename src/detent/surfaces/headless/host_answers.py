@@ -26,15 +26,17 @@ class HostApprover:
     def __init__(self, link: Link, state: State) -> None:
         self._link = link
         self._state = state
+        self._open = 0
+        """Questions without an answer: subagents may ask at the same time."""
 
     async def ask(self, question: Question) -> Answer:
-        await self._state("requires_action")
+        await self._now_open(1)
         try:
             said = await self._link.request("can_use_tool", **_question(question))
         except HostError as error:
             return Answer(False, f"The host could not answer: {error}", by="nobody to ask")
         finally:
-            await self._state("running")
+            await self._now_open(-1)
         if said.get("behavior") == "allow":
             changed, shown = said.get("updatedInput"), whole_paths(question.proposal)
             arguments = changed if isinstance(changed, dict) and changed != shown else None
@@ -53,10 +55,17 @@ class HostApprover:
         reason = str(said.get("message") or "")
         return Answer(False, reason, interrupt=bool(said.get("interrupt")), by="host")
 
+    async def _now_open(self, more: int) -> None:
+        before, self._open = self._open, self._open + more
+        if not before or not self._open:
+            await self._state("requires_action" if self._open else "running")
+
 
 def _question(question: Question) -> dict[str, Any]:
     proposal = question.proposal
+    who = {"agent_id": question.agent_id, "agent_name": question.agent}
     return {
+        **(who if question.agent_id else {}),
         "tool_name": proposal.tool,
         "input": whole_paths(proposal),
         "tool_use_id": proposal.call.id,

@@ -72,7 +72,7 @@ class HostHook:
             return None
         if self._event == "SessionEnd" and not self._link.is_open:
             return None  # the host ended the session by leaving
-        given = {**self._facts.common(event.name), **event.fields()}
+        given = {**self._facts.common(event), **event.fields()}
         call_id = event.call_id if isinstance(event, CallEvent) else None
         try:
             async with asyncio.timeout(self._seconds):

@@ -11,13 +11,16 @@ LONGEST = 80
 
 
 def tell_jobs(session: Session) -> None:
-    """A line for each job that the end of the run will end, or that goes on."""
+    """A line for each job or agent that the end of the run will end, or that goes on."""
     for job in _running(session):
         title = f"{job.id} ({_short(job.command)})"
         if job.kept:
             tell(f"{title} goes on; its output: {job.path}; to end it: kill {job.pid}")
         else:
             tell(f"{title} was ended with the run")
+    for agent in session.at_work:
+        about = agent.name or agent.description or agent.kind
+        tell(f"the agent {agent.agent} ({_short(about)}) was ended with the run")
 
 
 def jobs_ended(session: Session) -> dict[str, Any]:
@@ -29,7 +32,15 @@ def jobs_ended(session: Session) -> dict[str, Any]:
             kept.append({**told, "pid": job.pid})
         else:
             ended.append(told)
-    found = {"background_jobs_ended": ended, "background_jobs_kept": kept}
+    agents = [
+        {"task_id": one.agent, "description": one.description, "output_file": one.session_path}
+        for one in session.at_work
+    ]
+    found = {
+        "background_jobs_ended": ended,
+        "background_jobs_kept": kept,
+        "background_agents_ended": agents,
+    }
     return {name: jobs for name, jobs in found.items() if jobs}
 
 

@@ -1,19 +1,23 @@
 """The result object: one record of what a turn did, cost and left behind."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
 from detent.sdk.session import new_uuid
 from detent.sdk.summary import TurnSummary, summarise
+from detent.types.agents import ChildChanged
 from detent.types.codec import arguments_object, encode
 from detent.types.effects import Runs, Writes
 from detent.types.events import (
     CallEnded,
     CallStarted,
+    Classified,
     Compacted,
     Event,
+    Lost,
+    Nested,
     Reason,
     Reminded,
     Replied,
@@ -21,6 +25,9 @@ from detent.types.events import (
 )
 from detent.types.outcomes import Cut, Done, Refused
 from detent.types.usage import Usage
+
+if TYPE_CHECKING:
+    from detent.surfaces.headless.refused_below import RefusedBelow
 
 Price = Callable[[str, Usage], float | None]
 
@@ -57,6 +64,11 @@ class TurnRecord:
         self._price = price
         self._models = models
         self._events: list[Event] = []
+        self._below: list[tuple[str, Usage]] = []
+        """What subagents were paid for, and to which model."""
+        self._refused_below: RefusedBelow | None = None
+        self._changed_below: dict[str, None] = {}
+        """Files that they have changed."""
         self._wraps_up = self._is_wrapped_up = False
         """A spent budget allows one last answer; it has come."""
 
@@ -64,10 +76,26 @@ class TurnRecord:
         """Only what the result needs is kept: a long answer must not be stored piece by piece."""
         if isinstance(event, Replied | CallStarted | CallEnded | Compacted | TurnEnded):
             self._events.append(event)
+        elif isinstance(event, ChildChanged):
+            self._changed_below.update((change.path, None) for change in event.changed)
+        elif isinstance(event, Nested):
+            self._look_below(event)
         if isinstance(event, Reminded) and event.source == "budget":
             self._wraps_up = True
         elif isinstance(event, Replied):
             self._is_wrapped_up = self._wraps_up
+
+    def _look_below(self, event: Event) -> None:
+        """What it costs, also of one that will never come to its end, or only after this turn; and
+        what it was refused."""
+        from detent.surfaces.headless.nesting import innermost
+        from detent.surfaces.headless.refused_below import RefusedBelow
+
+        agent, event = innermost(event)
+        self._refused_below = self._refused_below or RefusedBelow()
+        self._refused_below.look_at(agent, event)
+        if isinstance(event, Replied | Lost | Classified | Compacted) and event.usage.total:
+            self._below.append((event.model, event.usage))
 
     @property
     def ended(self) -> TurnEnded | None:
@@ -129,11 +157,12 @@ class TurnRecord:
         return TERMINAL.get(ended.reason, ended.reason)
 
     def _costs(self, ended: TurnEnded) -> tuple[dict[str, Any], float, bool]:
-        """What came to no answer was paid for as well."""
+        """What came to no answer was paid for as well, and what subagents did."""
         by_model: dict[str, Usage] = {}
         dollars: dict[str, float] = {}
         unknown = False
-        for model, usage in [*((s.model, s.usage) for s in ended.steps), *ended.lost.items()]:
+        own = [*((s.model, s.usage) for s in ended.steps), *ended.lost.items()]
+        for model, usage in [*own, *self._below]:
             by_model[model] = by_model.get(model, Usage()) + usage
             cost = self._price(model, usage)
             unknown = unknown or (cost is None and usage.total > 0)
@@ -177,16 +206,22 @@ class TurnRecord:
             if isinstance(event, Replied)
             for call in _calls(event)
         }
+        own = [_denial(call, inputs.get(call.call_id, "{}")) for call in self.summary().refused]
+        if (below := self._refused_below) is None:
+            return own
         return [
-            {
-                "tool_name": event.name,
-                "tool_use_id": event.call_id,
-                "tool_input": input_object(inputs.get(event.call_id, "{}")),
-                "reason": event.outcome.reason,
-            }
-            for event in self._ended_calls()
-            if isinstance(event.outcome, Refused)
+            *own,
+            *(
+                _denial(call, below.arguments(agent, call.call_id)) | {"agent_id": agent}
+                for agent, call in below.calls
+            ),
         ]
+
+    @property
+    def refused(self) -> list[CallEnded]:
+        """Those of subagents, too."""
+        below = () if self._refused_below is None else self._refused_below.calls
+        return [*self.summary().refused, *(call for _, call in below)]
 
     def _files_changed(self) -> list[str]:
         finished = {e.call_id for e in self._ended_calls() if isinstance(e.outcome, Done)}
@@ -194,7 +229,7 @@ class TurnRecord:
         for event in self._events:
             if isinstance(event, CallStarted) and event.call_id in finished:
                 changed.update((e.path, None) for e in event.effects if isinstance(e, Writes))
-        return list(changed)
+        return list(changed | self._changed_below)
 
     def _commands(self) -> list[dict[str, Any]]:
         endings = {event.call_id: event.outcome for event in self._ended_calls()}
@@ -280,4 +315,13 @@ def failed_result(session: str, message: str, reason: str) -> dict[str, Any]:
         "files_changed": [],
         "commands": [],
         "budget": {"limits": {}, "used": {}},
+    }
+
+
+def _denial(call: CallEnded, arguments: str) -> dict[str, Any]:
+    return {
+        "tool_name": call.name,
+        "tool_use_id": call.call_id,
+        "tool_input": input_object(arguments),
+        "reason": call.outcome.reason if isinstance(call.outcome, Refused) else "",
     }

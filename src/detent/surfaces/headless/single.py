@@ -15,11 +15,13 @@ from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.result import TurnRecord
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.stdout import Stdout
+from detent.types.agents import AgentStarted
 from detent.types.content import Text
 from detent.types.events import Event, TurnEnded
 
 if TYPE_CHECKING:
     from detent.surfaces.commands import Said
+    from detent.surfaces.headless.agent_lines import LongWork
 
 Show = Callable[[Event], Awaitable[None]]
 
@@ -82,7 +84,7 @@ async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> 
 async def _end(
     session: Session, record: TurnRecord, output: str, stdout: Stdout, signals: Signals
 ) -> int:
-    ended, summary = record.ended, record.summary()
+    ended = record.ended
     assert ended is not None
     jobs = _jobs_ended(session)
     is_resumable = signals.code is not None and bool(session.path)
@@ -95,17 +97,17 @@ async def _end(
     elif ended.error and not is_resumable:
         tell(ended.error)
         _tell_way_on(session, ended)
-    for refused in summary.refused if output == "text" else ():
+    for refused in record.refused if output == "text" else ():
         tell(f"not permitted: {refused.name}. {refused.outcome.reason}")  # type: ignore[union-attr]
     if is_resumable:
         tell(f'interrupted; go on with: detent -p -r {session.id} "…"')
-    code = exit_code(ended.reason, refused=bool(summary.refused), status=ended.status)
+    code = exit_code(ended.reason, refused=bool(record.refused), status=ended.status)
     return signals.code if signals.code is not None and ended.reason == "user_cancelled" else code
 
 
 def _jobs_ended(session: Session) -> dict[str, Any]:
     """Told to people, and for the result object."""
-    if not session.jobs:
+    if not session.jobs and not session.at_work:
         return {}
     from detent.surfaces.headless.jobs import jobs_ended, tell_jobs
 
@@ -115,15 +117,20 @@ def _jobs_ended(session: Session) -> dict[str, Any]:
 
 def view_of(*, verbose: bool) -> Callable[[Event], None]:
     """What goes to stderr; who looks at it there must be able to tell a long call from a hang."""
-    if verbose:
-        return Activity().tell
-    if not os.isatty(2):
+    if not verbose and not os.isatty(2):
         return tell_notice
-    long = LongCalls()
+    views = [Activity().tell] if verbose else [LongCalls().tell, tell_notice]
+    behind: list[LongWork] = []
 
     def look(event: Event) -> None:
-        long.tell(event)
-        tell_notice(event)
+        for view in views:
+            view(event)
+        if isinstance(event, AgentStarted) and not behind:
+            from detent.surfaces.headless.agent_lines import LongWork
+
+            behind.append(LongWork())
+        for work in behind:
+            work.tell(event)
 
     return look
 

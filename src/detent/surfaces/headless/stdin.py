@@ -70,6 +70,13 @@ class Lines:
             self._queue.put_nowait(None)  # for whoever asks again
         return line
 
+    def drop(self) -> None:
+        """Lines that came and that nobody has taken; the end of input is kept."""
+        while not self._queue.empty():
+            if self._queue.get_nowait() is None:
+                self._queue.put_nowait(None)
+                return
+
     def _read(self) -> None:
         """Whatever happens, the end is told: somebody waits for it."""
         try:

@@ -11,7 +11,18 @@ from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.stdout import Stdout
 from detent.types.codec import encode
 from detent.types.content import Call, plain_text
-from detent.types.events import Discarded, Event, Reminded, Replied, TextDelta, TurnEnded
+from detent.types.events import (
+    Discarded,
+    Event,
+    Prompted,
+    Reminded,
+    Replied,
+    TextDelta,
+    TurnEnded,
+)
+
+GOES_ON = ("max_tokens", "model_context_window_exceeded", "pause_turn")
+"""Where an answer stops so, the next message may be the rest of it, in the middle of a line."""
 
 
 class ValueWriter:
@@ -40,13 +51,14 @@ class TextWriter:
             case Discarded() if live and self._last not in ("", "\n"):
                 await self._end_line()
                 tell("the answer was cut on its way and starts again")
-            case Replied(content=content):
+            case Replied(content=content, stop=stop):
                 calls = any(isinstance(block, Call) for block in content)
-                if calls:
-                    await self._end_line()
-                elif not live:
+                if not live and not calls:
                     await self._write(plain_text(content))
-            case TurnEnded() | Reminded(source="stop hook"):  # what comes now is another answer
+                if calls or stop not in GOES_ON:
+                    await self._end_line()
+            case TurnEnded() | Prompted() | Reminded(source="stop hook" | "background"):
+                # What comes now is another answer.
                 await self._end_line()
             case _:
                 pass

@@ -14,6 +14,8 @@ from detent.types.events import Event
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 USUAL_THINKING = 16_000
 """Tokens, when thinking is wanted and nobody says how much."""
+USUAL_AGENT_DEPTH = 5
+"""Levels of subagents, unless the settings say otherwise."""
 BUDGETS = frozenset({
     "--max-tokens", "--max-input-tokens", "--max-output-tokens", "--max-reasoning-tokens",
     "--max-budget-usd", "--max-session-turns", "--max-tool-calls", "--max-delegated-tasks",
@@ -37,6 +39,8 @@ def options_from(arguments: Arguments) -> Options:
         add_dirs=arguments.list_of("--add-dir"),
         tools=None if not tools or tools == ("default",) else _split(tools),
         plugin_dirs=arguments.list_of("--plugin-dir"),
+        agents=_object_or_file(arguments, "--agents") or {},
+        agent=_agent(arguments),
         permission_mode=_mode(arguments),
         allowed_tools=_rules(arguments.list_of("--allowedTools")),
         disallowed_tools=_rules(arguments.list_of("--disallowedTools")),
@@ -47,6 +51,8 @@ def options_from(arguments: Arguments) -> Options:
         max_turns=_whole(arguments, "--max-turns"),
         max_seconds=arguments.number("--max-time") or None,
         max_output_tokens=_output_limit(),
+        usual_agent_depth=USUAL_AGENT_DEPTH,
+        waits_for_agents=True,
         session_id=_uuid(arguments.value("--session-id")),
         settings=_settings(arguments),
         setting_sources=_sources(arguments),
@@ -104,6 +110,13 @@ def _budgets(arguments: Arguments) -> dict[str, Any]:
     from detent.surfaces.headless.budget import budget_options
 
     return budget_options(arguments)
+
+
+def _agent(arguments: Arguments) -> str:
+    name = arguments.values.get("--agent")
+    if name is not None and not name.strip():
+        raise BadInput("--agent was given an empty value")
+    return name or ""
 
 
 def _mode(arguments: Arguments) -> str:
@@ -180,7 +193,7 @@ def _object_or_file(arguments: Arguments, name: str) -> dict[str, Any] | None:
         return None
     if not given.strip():
         raise BadInput(f"{name} was given an empty value")
-    if given.lstrip().startswith("{"):
+    if given.lstrip().startswith(("{", "[")):
         return decode_object(given, name)
     try:
         with open(given, "rb") as file:
