@@ -6,6 +6,7 @@ import asyncio
 import gc
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 
 from detent.http.transport import Exchange, Transport
@@ -120,8 +121,16 @@ def run(main: Callable[[], Awaitable[None]]) -> None:
         await main()
         assert asyncio.all_tasks() - {asyncio.current_task()} == set()
 
+    _set_aside()
     asyncio.run(checked())
     gc.collect()  # a socket that was left open says so now, and warnings are errors
+
+
+@cache
+def _set_aside() -> None:
+    """What thousands of tests before have left is looked through once, not after each test here."""
+    gc.collect()
+    gc.freeze()
 
 
 def server_side(*, wants_client: bool = False) -> ssl.SSLContext:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from pathlib import Path
 
+import shellbench
 from detent.app.checkpoints.keeper import FileKeeper
 from detent.app.checkpoints.terms import Terms
 from detent.app.undo.doing import Ground, Report, look, undo
@@ -60,7 +60,7 @@ class Bench:
 
     def bash(self, script: str) -> None:
         """What the user does, or a call."""
-        subprocess.run(["bash", "-c", script], cwd=self.root, check=False, capture_output=True)
+        shellbench.run(script, self.root)
 
     def step(self, *scripts: str) -> int:
         """An answer with a call for each script. Its number."""

@@ -23,9 +23,10 @@ subprocess, uuid, decimal, datetime)."""
 
 USED = """
 detent
-detent.app approvers clock desk durability engine equipping gating grounds inbox journal models \
-options places prompting recorder reminders settings settings.record settings.sources shaping \
-surroundings toolbox wire wishes workshop
+detent.app agents agents.kinds agents.kinds.finding approvers clock desk durability engine \
+equipping fittings gating grounds inbox journal models options places prompting recorder \
+reminders settings settings.record settings.sources shaping surroundings toolbox wire wishes \
+workshop
 detent.context account bounds conversation media pressure project prompt prompt.access \
 prompt.facts shaping tokens
 detent.gate gate hooks paths terms
@@ -34,14 +35,14 @@ detent.loop calls form kit limits listener rest room spending stages step turn
 detent.models assemble build catalog client credentials protocols \
 protocols.anthropic_messages protocols.caching protocols.stops protocols.wire providers retry \
 route sse watch
-detent.ports machine
+detent.ports delegation machine
 detent.sdk approval channel options session summary
 detent.session log store
 detent.surfaces arguments cli cli.flags cli.main headless headless.activity headless.exit_codes \
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
 headless.text headless.wishes
 detent.tools registry
-detent.types budget codec content deltas durable effects errors events files messages \
+detent.types agents budget codec content deltas durable effects errors events files messages \
 outcomes running usage verdicts version
 """
 """In each line a package, and the modules of it that a run in text mode uses."""

@@ -168,16 +168,25 @@ class Live:
         self.follow()
         if self.process.stdin is not None and not self.process.stdin.closed:
             self.process.stdin.close()
-        code = self.process.wait(PATIENCE)
+        code = self.wait()
         for thread in self._reading:
             thread.join(PATIENCE)
         return Ran(code, b"".join(self._seen), b"".join(self._errors))
+
+    def wait(self) -> int:
+        """The exit code, at once when there is one: a wait with a limit of Python's own looks only
+        now and then."""
+        if self.process.poll() is None:
+            descriptor = os.pidfd_open(self.pid)
+            select.select([descriptor], [], [], PATIENCE)
+            os.close(descriptor)
+        return self.process.wait(0)
 
     def kill(self) -> None:
         """For the end of a test: nothing may outlive it."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(PATIENCE)
+            self.wait()
         for thread in self._reading:
             thread.join(PATIENCE)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):

@@ -468,7 +468,7 @@ def _lost_calls(ok: Any) -> Iterator[Case]:
         "no end behind the call": fault(no_stop=True),
     }
     for name, wrong in behind.items():
-        for gap in (0.0, 0.3):
+        for gap in (0.0, 0.15):
             first = reply("Now. ", ok, say("And", " so"), gap=gap, fault=wrong)
             slowly = f"{name}, slowly" if gap else name
             yield Case(slowly, (first, again), settled, ran=(1,), repeat=True)

@@ -72,7 +72,7 @@ def dies(
     assert soon(lambda: len(running_with(mark)) >= least)
     os.kill(live.pid, number)
     assert soon(lambda: not running_with(mark), WITHIN), running_with(mark)
-    live.process.wait(PATIENCE)
+    live.wait()
 
 
 def settle(runner: Runner, **settings: Any) -> None:

@@ -34,7 +34,7 @@ def killed_in(runner: Runner, pipe: Pipe, *args: str) -> None:
     live = runner.start("-p", "go", "--output-format", "stream-json", *FREELY, *args)
     assert pipe.line() == "running"
     os.kill(live.pid, signal.SIGKILL)
-    live.process.wait(PATIENCE)
+    live.wait()
 
 
 def only_session(runner: Runner) -> str:
@@ -76,7 +76,7 @@ def test_a_command_that_had_ended_by_itself(runner: Runner, pipe: Pipe, sandbox:
     (notes,) = runner.state.glob("sessions/*/*/commands.jsonl")
     assert soon(lambda: '"ended"' in notes.read_text())
     os.kill(live.pid, signal.SIGKILL)
-    live.process.wait(PATIENCE)
+    live.wait()
     assert runner.prompt("go on", "-c", *FREELY).code == 0
     told = result_of(runner.requests[-1])
     assert "The command had come to its end (Exit code 7); its output is lost." in told, told

@@ -11,7 +11,7 @@ import pytest
 
 from detent.testing import call, reply, say
 
-from .conftest import PATIENCE, Live, Runner
+from .conftest import Live, Runner
 from .test_crash_repair import only_session, soon
 
 WRITE = call("Write", file_path="new.txt", content="x\n")
@@ -19,7 +19,7 @@ WRITE = call("Write", file_path="new.txt", content="x\n")
 
 def kill(live: Live) -> None:
     os.kill(live.pid, signal.SIGKILL)
-    live.process.wait(PATIENCE)
+    live.wait()
 
 
 def types(runner: Runner) -> list[str]:

@@ -13,7 +13,8 @@ from detent.testing import call, reply
 from .conftest import Frame, Runner
 
 ALL = [
-    "budget", "compact", "context", "cost", "help", "memory", "redo", "rewind", "undo", "usage",
+    "agents", "budget", "compact", "context", "cost", "help", "memory", "redo", "rewind", "undo",
+    "usage",
 ]  # fmt: skip
 LONG = "A long answer about boats, quays and the tide. " * 120
 FACTS = json.dumps({"goal": "keep the quay dry", "last_request": "and now?"})
@@ -40,7 +41,10 @@ def grown(runner: Runner, *more: object, turns: int = 5) -> str:
 # Without a model
 
 
-@pytest.mark.parametrize("text", ["/help", "/memory", "/context", "/budget", " /help \n"])
+@pytest.mark.parametrize(
+    "text",
+    ["/help", "/memory", "/context", "/budget", "/agents", " /help \n"],
+)
 def test_what_needs_no_model_works_without_a_key_and_without_a_network(
     runner: Runner, text: str
 ) -> None:
@@ -267,7 +271,7 @@ def test_a_command_is_not_joined_with_prompts_that_wait(runner: Runner) -> None:
     live.end_input()
     ran = live.finish()
     results = [frame["result"] for frame in ran.of("result")]
-    assert [text.split()[0] for text in results] == ["one", "/budget", "two"]
+    assert [text.split()[0] for text in results] == ["one", "/agents", "two"]
 
 
 def test_a_host_may_mean_the_text_itself(runner: Runner) -> None:
@@ -292,7 +296,7 @@ def test_a_command_is_the_whole_of_a_prompt(runner: Runner) -> None:
 def test_help_for_a_host_without_a_key(runner: Runner) -> None:
     live = runner.converse()
     live.say("/help")
-    assert live.next("result")["result"].startswith("/budget")
+    assert live.next("result")["result"].startswith("/agents")
     live.end_input()
     assert live.finish().code == 0
 

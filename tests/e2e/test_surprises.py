@@ -142,7 +142,7 @@ def test_a_search_leaves_secrets_out(runner: Any) -> None:
     assert "id_rsa" not in texts.replace("glob", "")
 
 
-@pytest.mark.parametrize("words", [("mcp", "list"), ("skills",), ("agents", "tree", "x")])
+@pytest.mark.parametrize("words", [("mcp", "list"), ("skills",)])
 def test_subcommands_of_later_versions_are_never_sent_to_a_model(
     runner: Any, words: tuple[str, ...]
 ) -> None:

@@ -24,8 +24,8 @@ from typing import Any
 from . import forks
 from .cases import Result, operations, run_case
 from .command import CommandTrial
+from .crews import ALL
 from .planning import KINDS, cases
-from .stories import STORIES
 
 MEMORY = "/dev/shm"
 Figures = dict[str, Any]
@@ -99,8 +99,8 @@ def _fast() -> str | None:
 
 
 def _trials(wanted: argparse.Namespace, base: str) -> Iterator[Trial]:
-    did = {name: operations(STORIES[name], base) for name in wanted.stories or STORIES}
-    did = {name: operations(STORIES[name], base) for name in did}  # as a warm one does
+    did = {name: operations(ALL[name], base) for name in wanted.stories or ALL}
+    did = {name: operations(ALL[name], base) for name in did}  # as a warm one does
     rng = random.Random(wanted.seed)
     for case in cases(wanted.kinds.split(","), wanted.count, did, rng):
         yield case.__str__, partial(run_case, case, base)

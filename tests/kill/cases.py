@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from . import forks
 from .checks import Told, after_a_kill, entries_of, in_the_end, still_readable, told_by
 from .checks import unsaved as unsaved_run
+from .crews import ALL
 from .faults import AFTER, BEFORE, HALF, HALVED, SYNCED, Layer, Point
 from .playing import Ground, play, reporter
 from .power import Disk, lose_power
-from .stories import FILES, STORIES, Story
+from .stories import FILES, Story
 
 NOT_SAVED = 1_000
 """As many requests as one likes may be in no log."""
@@ -96,7 +97,7 @@ def points_of(did: list[str]) -> Iterator[Point]:
 def run_case(case: Case, base: str) -> Result:
     """Its folder stays where something was wrong."""
     ground = prepared(base)
-    trial = Trial(STORIES[case.story], ground, case)
+    trial = Trial(ALL[case.story], ground, case)
     if case.points and case.points[0].error:
         trial.without_a_disk()
     else:

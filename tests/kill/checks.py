@@ -12,7 +12,9 @@ from typing import Any
 from zlib import crc32
 
 from detent.context.project import project
+from detent.session.agent_records import fold
 from detent.session.reading import read_log
+from detent.types.agents import AgentEnded, AgentStarted, TaskChanged
 from detent.types.codec import encode
 from detent.types.content import Call, Text
 from detent.types.events import (
@@ -92,6 +94,17 @@ def log_of(ground: Ground) -> Path | None:
     return found[0] if found else None
 
 
+def logs_below(log: Path) -> list[Path]:
+    """Of all who worked for the session."""
+    return sorted((log.with_suffix("") / "agents").glob("*.jsonl"))
+
+
+def entries_below(ground: Ground) -> list[Sequence[Entry]]:
+    log = log_of(ground)
+    below = logs_below(log) if log is not None else []
+    return [read_log(str(path)).entries for path in below]
+
+
 def entries_of(ground: Ground) -> Sequence[Entry]:
     log = log_of(ground)
     return () if log is None else read_log(str(log)).entries
@@ -104,11 +117,13 @@ def after_a_kill(ground: Ground, told: Told, kills: int) -> Iterator[str]:
     if log is None:
         yield from (f"I2: entry {seq} was shown, and there is no log" for seq in told.delivered)
         return
-    reading = read_log(str(log))
-    if reading.damaged > kills:
-        yield f"I4: {reading.damaged} damaged lines"
-    yield from _lost(reading.entries, told)
-    yield from sound(reading.entries)
+    for path in (log, *logs_below(log)):
+        reading = read_log(str(path))
+        if reading.damaged > kills:
+            yield f"I4: {reading.damaged} damaged lines in {path.name}"
+        if path == log:
+            yield from _lost(reading.entries, told)
+        yield from sound(reading.entries)
 
 
 def _lost(entries: Sequence[Entry], told: Told) -> Iterator[str]:
@@ -169,7 +184,7 @@ def unsaved(story: Story, ground: Ground, told: Told) -> Iterator[str]:
     said = [text for text in told.notices if "not being saved" in text or story.undoes]
     if not is_whole and not any(said):
         yield "nobody was told that the session is not saved"
-    known, happened = outcomes(entries), marks_in(ground)
+    known, happened = outcomes(entries, *entries_below(ground)), marks_in(ground)
     for part in story.parts:
         ends = known.get(part.mark, [])
         if part.counts and part.mark in happened and all(end is NEVER_BEGUN for end in ends):
@@ -181,18 +196,27 @@ def in_the_end(
 ) -> Iterator[str]:
     """After it was gone on with: everything is done once, or said to be uncertain. Where a log may
     have lost its end, only that it is sound."""
-    entries = entries_of(ground)
-    yield from sound(entries)
+    try:
+        entries = entries_of(ground)
+    except AssertionError as error:
+        yield f"{error}; --continue: {told.not_found}"
+        return
     yield from _lost(entries, told)
     yield from told.complaints
     if not told.ended:
         yield "it did not come to its end"
     if told.not_found and told.delivered and min(told.delivered) < 3 and not entries:
         yield f"--continue: {told.not_found}"
-    yield from _unrepaired(entries)
+    below = entries_below(ground)
+    for one in (entries, *below):
+        yield from sound(one)
+        yield from _unrepaired(one)
+        yield from _unended(one)
     if is_certain:
-        yield from _effects(story, ground, entries)
-        yield from _files(story, ground, entries)
+        known = outcomes(entries, *below)
+        yield from _effects(story, ground, known)
+        yield from _files(story, ground, known)
+        yield from _tasks(entries, known)
     if story.compacts and not any(isinstance(entry, Compacted) for entry in entries):
         yield "I5: nothing was told in short"
     ends = {entry.reason for entry in entries if isinstance(entry, TurnEnded)}
@@ -212,9 +236,41 @@ def _unrepaired(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"call {call} has no end in the log"
 
 
-def outcomes(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+def _unended(entries: Sequence[Entry]) -> Iterator[str]:
+    """Each agent that began has an end; one that was done did not begin again."""
+    records = fold(entries)
+    yield from (
+        f"agent {one.agent} has no end" for one in records.values() if one.state == "running"
+    )
+    done: set[str] = set()
+    for entry in entries:
+        if isinstance(entry, AgentStarted) and entry.agent in done:
+            yield f"agent {entry.agent} was done and has begun again"
+        if isinstance(entry, AgentEnded) and entry.state == "completed":
+            done.add(entry.agent)
+
+
+def _tasks(entries: Sequence[Entry], known: dict[str, list[Any]]) -> Iterator[str]:
+    """What was said to be on the list is on it, once for each time."""
+    subjects = {e.task.id: e.task.subject for e in entries if isinstance(e, TaskChanged)}
+    listed = [mark for subject in subjects.values() for mark in MARK.findall(subject)]
+    for mark in (mark for mark in known if mark.startswith("@t")):
+        certain = sum(isinstance(end, Done) for end in known[mark])
+        if not certain <= listed.count(mark) <= len(known[mark]):
+            yield f"task {mark} is {listed.count(mark)} times on the list"
+
+
+def outcomes(*logs: Sequence[Entry]) -> dict[str, list[Any]]:
     """How each part's calls ended, by its mark: None has begun and has no end, NEVER_BEGUN is what
     its name says."""
+    found: dict[str, list[Any]] = {}
+    for entries in logs:
+        for mark, ends in _outcomes(entries).items():
+            found.setdefault(mark, []).extend(ends)
+    return found
+
+
+def _outcomes(entries: Sequence[Entry]) -> dict[str, list[Any]]:
     begun = {e.call_id: e.arguments for e in entries if isinstance(e, CallStarted)}
     asked = dict(begun)
     for entry in entries:
@@ -236,8 +292,8 @@ def marks_in(ground: Ground) -> list[str]:
     return MARK.findall(counter.read_text()) if counter.exists() else []
 
 
-def _effects(story: Story, ground: Ground, entries: Sequence[Entry]) -> Iterator[str]:
-    done, known = marks_in(ground), outcomes(entries)
+def _effects(story: Story, ground: Ground, known: dict[str, list[Any]]) -> Iterator[str]:
+    done = marks_in(ground)
     for part in story.parts:
         if not part.counts:
             continue
@@ -254,10 +310,10 @@ def _effects(story: Story, ground: Ground, entries: Sequence[Entry]) -> Iterator
         yield "what was refused has happened"
 
 
-def _files(story: Story, ground: Ground, entries: Sequence[Entry]) -> Iterator[str]:
+def _files(story: Story, ground: Ground, known: dict[str, list[Any]]) -> Iterator[str]:
     """Each is as the calls that are said to be done have left it, with or without those that were
     interrupted; and there is nothing else."""
-    known, work = outcomes(entries), Path(ground.place.work)
+    work = Path(ground.place.work)
     names = {part.file for part in story.parts if part.file} | set(FILES)
     for path in sorted(work.rglob("*")):
         if path.is_file() and str(path.relative_to(work)) not in names:

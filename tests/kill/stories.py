@@ -68,6 +68,9 @@ class Turn:
         return f"Do what {self.mark} says."
 
 
+Speak = Callable[["Story", Place, Request], Reply]
+
+
 @dataclass(frozen=True)
 class Story:
     name: str
@@ -79,16 +82,24 @@ class Story:
     compacts: bool = False
     undoes: bool = False
     """At the end, the last change is taken back and made again."""
+    speak: Speak | None = None
+    """What the model of the story says, where it is not the next step."""
 
     @property
     def parts(self) -> Iterator[Part]:
-        for turn in self.turns:
-            for step in turn.steps:
-                yield from step
+        """All of them, also those of whoever is set to work."""
+        steps = [step for turn in self.turns for step in turn.steps]
+        for step in steps:
+            for part in step:
+                yield part
+                for kid in getattr(part, "kids", ()):
+                    steps += kid.steps
 
 
 def answer(story: Story, place: Place, request: Request) -> Reply:
     """The next step, by what the request shows."""
+    if story.speak is not None:
+        return story.speak(story, place, request)
     shown = encode([*request.messages]).decode()
     if json.dumps(SUMMARISING)[1:-1] in encode(request.messages[-1]).decode():
         seen = " ".join(sorted(set(MARK.findall(shown))))

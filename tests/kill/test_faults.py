@@ -10,11 +10,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from detent.types.agents import AgentEnded, AgentStarted, Task, TaskChanged
 from detent.types.content import Call, Result, Text
+from detent.types.events import CallEnded, CallStarted
 from detent.types.messages import Assistant, User
+from detent.types.outcomes import Cut, Done
+from detent.types.verdicts import Allow
 
 from . import checks, forks
 from .cases import Case, Trial, prepared
@@ -267,3 +272,31 @@ def test_what_was_refused_and_has_happened_is_found(ended: Path, tmp_path: Path)
     root = copied(ended, tmp_path)
     (root / "work" / "forbidden").touch()
     assert "what was refused has happened" in complaints(root)
+
+
+def test_an_agent_without_an_end_or_begun_again_when_it_was_done_is_found() -> None:
+    begun = AgentStarted(agent="a", kind="k", call_id="c")
+    done = AgentEnded(agent="a", state="completed")
+    cut = AgentEnded(agent="a", state="interrupted")
+    assert list(checks._unended([begun, done])) == []
+    assert list(checks._unended([begun, cut, begun, done])) == []
+    assert list(checks._unended([begun])) == ["agent a has no end"]
+    assert list(checks._unended([begun, done, begun, done])) == [
+        "agent a was done and has begun again"
+    ]
+
+
+def test_a_task_that_is_lost_or_comes_twice_is_found() -> None:
+    listed = [TaskChanged(task=Task(id=str(n), subject="Do @t1@")) for n in (1, 2)]
+    certain: Any = {"@t1@": [Done(())]}
+    assert list(checks._tasks(listed[:1], certain)) == []
+    assert list(checks._tasks([], {"@t1@": [Cut("who knows")]})) == []
+    assert list(checks._tasks([], certain)) == ["task @t1@ is 0 times on the list"]
+    assert list(checks._tasks(listed, certain)) == ["task @t1@ is 2 times on the list"]
+
+
+def test_an_effect_in_the_log_of_a_subagent_is_known() -> None:
+    started = CallStarted(call_id="c", name="Add", arguments="@n1@", effects=(), verdict=Allow("x"))
+    ended = CallEnded(call_id="c", name="Add", outcome=Done(()))
+    assert checks.outcomes((), (started, ended)) == {"@n1@": [Done(())]}
+    assert checks.outcomes((started, ended), (started,)) == {"@n1@": [Done(()), None]}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +16,7 @@ from detent.app.checkpoints.terms import Terms
 from detent.app.checkpoints.workspace import MirroredWorkspace
 from detent.session.blobs import Blobs
 from detent.types.files import Change, FileState
+from shellbench import run
 
 NAMES = ["a", "b", "c", "d.txt", "e.log", "keep.log", "ü", "sp ace", "out"]
 IGNORES = [
@@ -67,18 +66,6 @@ def lines() -> st.SearchStrategy[str]:
 
 
 scripts = st.lists(lines(), max_size=8).map("\n".join)
-
-
-def run(script: str, folder: Path) -> None:
-    subprocess.run(
-        ["bash", "-c", script],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=20,
-        check=False,
-    )
 
 
 Snapshot = dict[str, tuple[str, int, bytes | str]]
@@ -140,15 +127,13 @@ def told(changes: tuple[Change, ...], root: Path, blobs: Blobs) -> dict[str, tup
     }
 
 
-@contextmanager
-def place() -> Iterator[tuple[Path, Path, Path]]:
-    with TemporaryDirectory() as top:
-        root, home, git = (Path(top, name) for name in ("work", "home", "git"))
-        root.mkdir()
-        template = ["git", "init", "-q", "--bare", "--template=", str(git)]
-        subprocess.run(template, check=True, capture_output=True)
-        subprocess.run(["git", f"--git-dir={git}", "config", "core.bare", "false"], check=True)
-        yield root, home, git
+@pytest.fixture(scope="module")
+def git(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository to ask what is ignored. It holds nothing, so all trees can share it."""
+    git = tmp_path_factory.mktemp("git")
+    subprocess.run(["git", "init", "-q", "--bare", "--template=", str(git)], check=True)
+    subprocess.run(["git", f"--git-dir={git}", "config", "core.bare", "false"], check=True)
+    return git
 
 
 def blind(workspace: MirroredWorkspace) -> None:
@@ -166,10 +151,17 @@ def blind(workspace: MirroredWorkspace) -> None:
     commands=st.lists(scripts, min_size=2, max_size=2),
 )
 def test_changed_is_exactly_the_difference(
-    is_watched: bool, first: str, ignores: dict[str, str], others: list[str], commands: list[str]
+    is_watched: bool,
+    git: Path,
+    first: str,
+    ignores: dict[str, str],
+    others: list[str],
+    commands: list[str],
 ) -> None:
     """Also with what others do between the calls: that is nobody's."""
-    with place() as (root, home, git):
+    with TemporaryDirectory() as top:
+        root, home = Path(top, "work"), Path(top, "home")
+        root.mkdir()
         run(first, root)
         for folder, text in ignores.items():
             if folder == "" or (root / folder).is_dir():

@@ -39,6 +39,9 @@ class Session:
     def recall(self, path: str) -> str | None:
         return self.known.get(path)
 
+    async def told_of(self, path: str, known: str, digest: str, now: bytes) -> str:
+        return ""
+
     @property
     def data(self) -> bytes:
         return self.host.files[PATH]

