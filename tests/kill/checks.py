@@ -99,10 +99,11 @@ def logs_below(log: Path) -> list[Path]:
     return sorted((log.with_suffix("") / "agents").glob("*.jsonl"))
 
 
-def entries_below(ground: Ground) -> list[Sequence[Entry]]:
+def entries_below(ground: Ground) -> dict[str, Sequence[Entry]]:
+    """By the ids of the agents."""
     log = log_of(ground)
     below = logs_below(log) if log is not None else []
-    return [read_log(str(path)).entries for path in below]
+    return {path.stem: read_log(str(path)).entries for path in below}
 
 
 def entries_of(ground: Ground) -> Sequence[Entry]:
@@ -184,7 +185,7 @@ def unsaved(story: Story, ground: Ground, told: Told) -> Iterator[str]:
     said = [text for text in told.notices if "not being saved" in text or story.undoes]
     if not is_whole and not any(said):
         yield "nobody was told that the session is not saved"
-    known, happened = outcomes(entries, *entries_below(ground)), marks_in(ground)
+    known, happened = outcomes(entries, *entries_below(ground).values()), marks_in(ground)
     for part in story.parts:
         ends = known.get(part.mark, [])
         if part.counts and part.mark in happened and all(end is NEVER_BEGUN for end in ends):
@@ -208,12 +209,13 @@ def in_the_end(
     if told.not_found and told.delivered and min(told.delivered) < 3 and not entries:
         yield f"--continue: {told.not_found}"
     below = entries_below(ground)
-    for one in (entries, *below):
+    for one in (entries, *below.values()):
         yield from sound(one)
+    for one in _known(entries, below):
         yield from _unrepaired(one)
         yield from _unended(one)
     if is_certain:
-        known = outcomes(entries, *below)
+        known = outcomes(entries, *below.values())
         yield from _effects(story, ground, known)
         yield from _files(story, ground, known)
         yield from _tasks(entries, known)
@@ -224,6 +226,16 @@ def in_the_end(
         yield from _overspent(story, told, kills)
     if ends != {"budget_exceeded" if story.budget else "end_turn"}:
         yield f"I6: turns ended with {sorted(ends)}"
+
+
+def _known(
+    entries: Sequence[Entry], below: dict[str, Sequence[Entry]]
+) -> Iterator[Sequence[Entry]]:
+    """The log of the session, and those of all agents that one of these tells of: of who was set to
+    work in a part that is lost nobody knows, and nobody goes on with it."""
+    yield entries
+    for agent in {entry.agent for entry in entries if isinstance(entry, AgentStarted)} & {*below}:
+        yield from _known(below[agent], below)
 
 
 def _unrepaired(entries: Sequence[Entry]) -> Iterator[str]:

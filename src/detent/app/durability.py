@@ -54,10 +54,16 @@ class Power:
         """Entries come out in the order they came in, and one sync answers for all that were
         written before it began."""
         async with self._turn:
-            if not self._counts(entry):
-                return ""
-            troubles = [await begin_sync(log) for log in reversed(self._logs) if log.unsynced]
-            return next(filter(None, troubles), "")
+            return await self._synced() if self._counts(entry) else ""
+
+    async def safe(self) -> str:
+        """All that was written until now."""
+        async with self._turn:
+            return await self._synced()
+
+    async def _synced(self) -> str:
+        troubles = [await begin_sync(log) for log in reversed(self._logs) if log.unsynced]
+        return next(filter(None, troubles), "")
 
     def _counts(self, entry: Entry) -> bool:
         match entry:

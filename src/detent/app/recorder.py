@@ -26,6 +26,14 @@ async def to_nobody(event: Event) -> None:
     pass
 
 
+Safe = Callable[[], Awaitable[None]]
+"""Returns when others may rest on what was recorded: see `Recorder.safe`."""
+
+
+async def at_once() -> None:
+    pass
+
+
 class Recorder:
     def __init__(
         self,
@@ -76,6 +84,12 @@ class Recorder:
         entry = self._append(entry)
         self._observe(entry)
         self._offer(entry)
+
+    async def safe(self) -> None:
+        """Before anybody rests on what was recorded, in a log that may be synced before this one:
+        it is as safe as what is emitted."""
+        if self._power is not None:
+            self._unsafe = await self._power.safe() or self._unsafe
 
     def note(self, entry: Entry) -> None:
         """What only the log has to know."""

@@ -23,7 +23,7 @@ class Store:
     def newest(self, cwd: str) -> str | None:
         """The session of this folder that was active last. One that was killed before it could
         write anything does not hide those before it."""
-        return next(filter(_has_a_line, self.files_of(cwd)), None)
+        return next(filter(_holds_something, self.files_of(cwd)), None)
 
     def find(self, wanted: str, cwd: str) -> str | None:
         """By id or by an unambiguous beginning of one; the session of this folder is preferred."""
@@ -67,16 +67,29 @@ def slug(cwd: str) -> str:
     return f"{name.strip('-')[-80:]}-{crc32(os.fsencode(cwd)):08x}"
 
 
-def _has_a_line(path: str) -> bool:
-    """After a power cut the beginning may be gone, and the rest be there."""
+def _holds_something(path: str) -> bool:
+    """A line, or a record that lacks nothing but the end of its line. After a power cut the
+    beginning may be gone, and the rest be there."""
+    first = b""
     try:
         with open(path, "rb", buffering=0) as file:
             while chunk := file.read(FIRST_LINE):
                 if b"\n" in chunk:
                     return True
+                first = first or chunk
     except OSError:
-        pass
-    return False
+        return False
+    return bool(first) and _is_a_record(first)
+
+
+def _is_a_record(line: bytes) -> bool:
+    from detent.session.reading import unframe
+
+    try:
+        unframe(line)
+    except ValueError:
+        return False
+    return True
 
 
 def _id(path: str) -> str:

@@ -15,11 +15,16 @@ from detent.app.settings.record import Source
 from detent.sdk.custom_tools import tool
 from detent.sdk.options import Options
 from detent.sdk.session import Session
-from detent.testing import call, reply
+from detent.session.log import FileLog
+from detent.testing import Reply, call, reply
 from detent.testing.scripted_model import ScriptedModel
+from detent.types.agents import ChildChanged, TaskChanged
+from detent.types.codec import encode
+from detent.types.content import Text
 from detent.types.effects import Reads, Writes
 from detent.types.errors import BadInput
-from detent.types.events import Notice
+from detent.types.events import CallEnded, Entry, Notice
+from detent.types.messages import Request
 
 
 def source(name: str, value: Any) -> Source:
@@ -85,6 +90,52 @@ def test_the_intent_survives_before_the_effect(
     asyncio.run(run())
     assert unsynced == [level == "process", True], "what only looks need not wait"
     assert not session._engine.journal.log.unsynced
+
+
+@pytest.mark.parametrize("level", ["process", "power"])
+def test_what_a_child_did_is_safe_above_before_its_own_log_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: Literal["process", "power"]
+) -> None:
+    """The shared tasks, and what it changed in files, are in the log of the session."""
+    monkeypatch.setattr(recorder_module, "SYNC_AFTER", 3600.0)
+    unsynced: dict[str, bool] = {}
+    append = FileLog.append
+
+    def noted(log: FileLog, entry: Entry) -> Entry:
+        root = session._engine.journal.log
+        if isinstance(entry, CallEnded) and log is not root:
+            unsynced[entry.name] = root.unsynced
+        return append(log, entry)
+
+    monkeypatch.setattr(FileLog, "append", noted)
+
+    def speaks(request: Request) -> Reply | str:
+        if "go" in encode(request.messages[0]).decode():
+            last = request.messages[-1]
+            asked = isinstance(last.content[-1], Text)
+            return reply(call("Agent", description="d", prompt="work")) if asked else "rests"
+        if len(request.messages) > 1:
+            return "rests"
+        return reply(call("TaskCreate", subject="s"), call("Write", file_path="x.txt", content="x"))
+
+    session = Session(
+        Options(
+            model=ScriptedModel(speaks, repeat_last=True),
+            cwd=str(tmp_path),
+            environ={"HOME": str(tmp_path), "DETENT_HOME": str(tmp_path / "state")},
+            permission_mode="bypassPermissions",
+            durability=level,
+        )
+    )
+
+    async def run() -> None:
+        await session.run_turn("go")
+        await session.aclose()
+
+    asyncio.run(run())
+    told = {type(entry) for entry in session.entries}
+    assert {TaskChanged, ChildChanged} <= told
+    assert unsynced == {"TaskCreate": level == "process", "Write": level == "process"}
 
 
 def test_a_sync_that_fails_at_the_very_end_is_told_all_the_same(

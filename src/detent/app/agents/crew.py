@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from detent.app.engine import Engine
 from detent.session.store import AGENTS
-from detent.types.events import Entry
 
 if TYPE_CHECKING:
     from detent.app.agents.employed import Running
@@ -46,14 +45,15 @@ class Crew:
     def sharing(self) -> "Sharing":
         from detent.app.agents.files.sharing import sharing_of
 
-        return sharing_of(self.root, self.record)
+        return sharing_of(self.root)
 
     @cached_property
     def tasks(self) -> "SharedTasks":
         from detent.app.agents.tasks import SharedTasks
 
         root = self.root
-        return SharedTasks(lambda: root.journal.log.entries, self.record, root.gate.happened)
+        ask, safe = root.gate.happened, root.recorder.safe
+        return SharedTasks(lambda: root.journal.log.entries, root.recorder.record, ask, safe)
 
     @property
     def folder(self) -> str:
@@ -72,7 +72,3 @@ class Crew:
             number += 1
             name = f"{wanted}-{number}"
         return name
-
-    def record(self, entry: Entry) -> None:
-        """In the log of the session."""
-        self.root.recorder.record(entry)

@@ -8,6 +8,7 @@ looked at again.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from detent.app.recorder import Safe, at_once
 from detent.context.project import not_rewound
 from detent.tools.delegation.task_rules import NEXT, SESSION, Wish, changed, created, next_for
 from detent.types.agents import Task, TaskChanged
@@ -23,16 +24,19 @@ async def no_hooks(moment: str, **facts: Any) -> HookAnswer:
 
 
 class SharedTasks:
-    """`entries` are the session's; `record` has added to them when it returns."""
+    """`entries` are the session's; `record` has added to them when it returns. When `safe` does,
+    whoever asked for a change may say in another log that it is done."""
 
     def __init__(
         self,
         entries: Callable[[], Sequence[Entry]],
         record: Callable[[Entry], None],
         ask_hooks: AskHooks = no_hooks,
+        safe: Safe = at_once,
     ) -> None:
         self._entries = entries
         self._record = record
+        self._safe = safe
         self._ask_hooks = ask_hooks
         self._tasks: dict[str, Task] = {}
         self._read = 0
@@ -50,6 +54,7 @@ class SharedTasks:
         await self._ask("task_created", id, subject, wish.description or "", by)
         task = created(self._now(), id, subject, wish)
         self._record(TaskChanged(task=task, by=by))
+        await self._safe()
         return task
 
     async def change(self, task: str, by: str, **given: Any) -> Task:
@@ -65,7 +70,9 @@ class SharedTasks:
             differing = changed(self._now(), task, by, wish)  # others did not wait
         for one in differing:
             self._record(TaskChanged(task=one, by=by))
-        return self._now()[task]
+        now = self._now()[task]
+        await self._safe()
+        return now
 
     def _completes(self, task: Task) -> bool:
         return task.status == "completed" != self._tasks[task.id].status

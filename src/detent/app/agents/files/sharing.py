@@ -10,6 +10,7 @@ from detent.app.agents.files.hands import Hands, Told
 from detent.app.agents.files.path_locks import PathLocks
 from detent.app.desk import DeskMaker, KeptFiles
 from detent.app.engine import Engine
+from detent.app.recorder import Safe, at_once
 from detent.ports import Proposal
 from detent.types.agents import ChildChanged
 from detent.types.effects import Writes
@@ -22,8 +23,14 @@ SESSION = "the main session"
 class Sharing:
     """Of all agents of a session, itself included."""
 
-    def __init__(self, kept: KeptFiles, record: Callable[[Entry], None]) -> None:
-        self.kept, self.record = kept, record
+    def __init__(
+        self,
+        kept: KeptFiles,
+        record: Callable[[Entry], None],
+        safe: Safe = at_once,
+    ) -> None:
+        """`record` is for the log of the session; when `safe` returns, others may rest on it."""
+        self.kept, self.record, self.safe = kept, record, safe
         self.locks = PathLocks()
         self.hands = Hands(kept.blobs)
         self._names = {"": SESSION}
@@ -73,6 +80,8 @@ class OneOfMany(KeptFiles):
         try:
             changes = await self._sharing.kept.changed_by(self._key(call_id))
             self.tell(changes, call_id)
+            if changes and self._agent:
+                await self._sharing.safe()
             return changes
         finally:
             self._sharing.locks.give_back(self._held.pop(call_id, ()))
@@ -118,13 +127,13 @@ def apart_of(engine: Engine) -> str:
     return kept.apart if isinstance(kept, OneOfMany) else ""
 
 
-def sharing_of(root: Engine, record: Callable[[Entry], None]) -> Sharing:
+def sharing_of(root: Engine) -> Sharing:
     kept = root.kit.checkpoints
     if not isinstance(kept, KeptFiles):  # of somebody's own making
         kept = KeptFiles(None)
     if isinstance(root.kit.desk, DeskMaker):
         root.kit.desk.kept = kept
-    return Sharing(kept, record)
+    return Sharing(kept, root.recorder.record, root.recorder.safe)
 
 
 def real_names(proposal: Proposal) -> Iterable[str]:
