@@ -21,8 +21,18 @@ from detent.tools.delegation.telling import told
 from detent.types.agents import AgentEnded, AgentRecord
 from detent.types.content import Text, plain_text
 from detent.types.errors import BadInput
-from detent.types.events import Entry, Event, Nested, Prompted, Reminded, Replied, TurnEnded
+from detent.types.events import (
+    CallEnded,
+    Entry,
+    Event,
+    Nested,
+    Prompted,
+    Reminded,
+    Replied,
+    TurnEnded,
+)
 from detent.types.messages import Request, User
+from detent.types.outcomes import text_of
 
 PATIENCE = 10.0
 
@@ -127,6 +137,33 @@ def test_a_turn_waits_for_those_in_the_background_and_reads_what_they_came_to(op
                 f"{told(started)}]\nforty-two"
             )
             assert "forty-two" in model.told[-1] and "forty-two" not in model.told[-2]
+
+    run(body)
+
+
+def test_an_agent_whose_file_says_so_always_works_in_the_background(options: Any) -> None:
+    kinds = {
+        "watcher": {"description": "Watches.", "prompt": "You watch.", "background": True},
+        "helper": {"description": "Helps.", "prompt": "You help."},
+    }
+    model = Talk(
+        then(agent("a", subagent_type="watcher"), agent("b", subagent_type="helper")),
+        "Begun.",
+        "Both.",
+        a="seen",
+        b="helped",
+    )
+
+    async def body() -> None:
+        async with Session(options(model, agents=kinds)) as session:
+            await session.run_turn("go")
+            assert {one.name: one.background for one in session.subagents} == {
+                "a": True,
+                "b": False,
+            }
+            texts = {e.call_id: text_of(e.outcome) for e in of(session, CallEnded)}
+            assert "works in the background" in texts["call_a"]
+            assert "helped" in texts["call_b"]
 
     run(body)
 
