@@ -17,11 +17,11 @@ import pytest
 from detent.testing import call, reply
 
 from .conftest import DETENT, PATIENCE, Pipe, Runner
+from .sandboxes import SANDBOXES
 from .test_background_jobs import running_with
 from .test_crash_repair import FREELY, soon
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
-SANDBOXES = pytest.mark.parametrize("sandbox", ["off", "landlock", "bwrap"])
 WITHIN = 5.0
 
 DAEMON = """

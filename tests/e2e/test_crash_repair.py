@@ -10,14 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from detent.testing import Request, call, reply
 
 from .conftest import PATIENCE, Frame, Pipe, Runner
+from .sandboxes import SANDBOXES
 
 FREELY = ("--permission-mode", "bypassPermissions")
-SANDBOXES = pytest.mark.parametrize("sandbox", ["off", "landlock", "bwrap"])
 
 
 def soon(condition: Callable[[], object], within: float = PATIENCE) -> bool:

@@ -10,7 +10,8 @@ import pytest
 from detent.types.version import VERSION
 
 from .conftest import Runner
-from .test_sandbox import needs_bwrap, settings
+from .sandboxes import needs_bwrap
+from .test_sandbox import settings
 
 
 def test_it_names_what_there_is(runner: Runner) -> None:

@@ -14,9 +14,9 @@ from detent.host.staying import keeper_of
 from detent.testing import Request, call, reply
 
 from .conftest import PATIENCE, Live, Pipe, Ran, Runner
+from .sandboxes import CONFINED, SANDBOXES
 from .test_crash_repair import FREELY, soon
 
-SANDBOXES = pytest.mark.parametrize("sandbox", ["off", "landlock", "bwrap"])
 LONG = "echo begun; echo running > pipe; read x < go; echo got $x; exit 5"
 
 
@@ -82,7 +82,7 @@ def test_a_kept_job_outlives_kill_9_and_is_taken_up_again(
     assert held["status"] == "failed" and held["exitCode"] == 5
 
 
-@pytest.mark.parametrize("sandbox", ["landlock", "bwrap"])
+@pytest.mark.parametrize("sandbox", CONFINED)
 def test_what_a_sandboxed_job_works_with_stays_with_it(
     runner: Runner, pipe: Pipe, go: Path, sandbox: str
 ) -> None:

@@ -19,11 +19,9 @@ import pytest
 from detent.testing import call, reply
 
 from .conftest import DETENT, Ran, Runner
+from .sandboxes import BWRAP, CONFINED, needs_bwrap
 
 FREELY = ("--permission-mode", "bypassPermissions")
-BWRAP = "/usr/bin/bwrap"
-
-needs_bwrap = pytest.mark.skipif(not os.access(BWRAP, os.X_OK), reason="needs bubblewrap")
 
 
 def bash(command: str, **more: Any) -> object:
@@ -96,7 +94,7 @@ WORK = f"echo x > file && git add file && git {IDENTITY} commit -qm two && git c
 
 
 @pytest.mark.parametrize("kind", ["subfolder", "worktree"])
-@pytest.mark.parametrize("backend", [pytest.param("bwrap", marks=needs_bwrap), "landlock"])
+@pytest.mark.parametrize("backend", CONFINED)
 def test_git_works_where_its_repository_lies_elsewhere(
     runner: Runner, kind: str, backend: str
 ) -> None:
