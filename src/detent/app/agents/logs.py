@@ -112,16 +112,25 @@ def _own(crew: Crew, above: Engine, lineage: Lineage) -> Journal:
 
 
 def known_to(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """What a model was told and has said, but for an answer whose calls still run."""
+    """What a model was told and has said, but for an answer whose calls still run, or that it is
+    still giving: calls begin before an answer is whole."""
     still = [entry for entry in not_rewound(entries) if isinstance(entry, SPOKEN)]
     ended = {entry.call_id for entry in still if isinstance(entry, CallEnded)}
-    last = max((n for n, entry in enumerate(still) if isinstance(entry, Replied)), default=-1)
+    last = _last(Replied, still)
     if last >= 0 and not _calls_of(still[last]) <= ended:
-        return tuple(still[:last])
-    begun = {entry.call_id for entry in still if isinstance(entry, CallStarted)} - ended
+        still = still[:last]
+    told = set[str]().union(*map(_calls_of, still))
+    asked = max(_last(Prompted, still), _last(Replied, still))
     return tuple(
-        entry for entry in still if not (isinstance(entry, CallStarted) and entry.call_id in begun)
+        entry
+        for number, entry in enumerate(still)
+        if not (isinstance(entry, CallStarted | CallEnded) and number > asked)
+        or entry.call_id in told
     )
+
+
+def _last(kind: type[Entry], entries: Sequence[Entry]) -> int:
+    return max((n for n, entry in enumerate(entries) if isinstance(entry, kind)), default=-1)
 
 
 def _calls_of(reply: Entry) -> set[str]:
