@@ -9,6 +9,7 @@ from detent.types.codec import encode
 from detent.types.content import Call, Text
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied
 from detent.types.outcomes import done
+from detent.types.usage import Usage
 from detent.types.verdicts import Allow
 
 ASKED = Prompted(seq=1, turn=1, content=(Text("please"),))
@@ -17,7 +18,9 @@ LOST = "an answer of yours was lost"
 
 def calls(seq: int, *ids: str) -> Replied:
     content = tuple(Call(one, "Read", "{}") for one in ids)
-    return Replied(seq=seq, turn=1, step=1, model="m", content=content)
+    return Replied(
+        seq=seq, turn=1, step=1, model="m", content=content, stop="tool_use", usage=Usage()
+    )
 
 
 def begun(seq: int, call: str) -> CallStarted:
