@@ -195,7 +195,10 @@ def test_the_hooks_of_an_agent(runner: Runner) -> None:
     assert "secret" not in result.text
 
 
-def test_explore_writes_nothing(runner: Runner) -> None:
+@pytest.mark.parametrize(
+    "permits", [(), ("--allowedTools", "Bash"), ("--allowedTools", "Bash(touch:*)")]
+)
+def test_explore_writes_nothing(runner: Runner, permits: tuple[str, ...]) -> None:
     runner.serve(
         reply(
             call("Bash", command="touch made"),
@@ -205,7 +208,7 @@ def test_explore_writes_nothing(runner: Runner) -> None:
         ),
         "done",
     )
-    ran = runner.prompt("look", "--agent", "explore")
+    ran = runner.prompt("look", "--agent", "explore", *permits)
     assert ran.code == 3, ran
     assert [*runner.work.iterdir()] == []
 
@@ -282,6 +285,25 @@ def test_an_agent_of_a_file_as_a_subagent(runner: Runner) -> None:
     assert [tool["name"] for tool in child.json["tools"]] == ["Read", "Grep"]
     assert [one.model for one in runner.requests] == [runner.model, "claude-opus-4-8", runner.model]
     assert "it says hello" in last.tool_results[0].text
+
+
+@pytest.mark.parametrize("as_session", [False, True])
+def test_an_agent_has_of_a_tool_what_its_file_says(runner: Runner, as_session: bool) -> None:
+    plant(
+        runner.home / ".claude/agents/historian.md", "You look at the past.", description="Looks.",
+        tools="Read, Bash(git init:*)",
+    )  # fmt: skip
+    work = [reply(call("Bash", command="touch made"), call("Bash", command="git init -q")), "done"]
+    start = reply(call("Agent", description="d", prompt="p", subagent_type="historian"))
+    runner.serve(*(work if as_session else [start, *work, "end"]))
+    args = ("--agent", "historian") if as_session else ()
+    ran = runner.prompt("go", "--permission-mode", "bypassPermissions", *args)
+    assert ran.code == 3, ran
+    refused, done = runner.requests[1 if as_session else 2].tool_results
+    assert "Of Bash you have only Bash(git init:*)." in refused.text
+    assert not done.is_error
+    assert [path.name for path in runner.work.iterdir()] == [".git"]
+    assert "Read, Bash(git init:*)" in runner.run("agents").stdout
 
 
 @pytest.mark.parametrize("kind", ["Explore", "explore", "EXPLORE ", "general", ""])

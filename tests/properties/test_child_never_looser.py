@@ -24,7 +24,7 @@ from detent.gate.child import Child, ChildGate
 from detent.gate.gate import Gatekeeper
 from detent.gate.hooks import HookAnswer, HookSet
 from detent.gate.rules import parse_rule
-from detent.gate.terms import Mode, Origin, RuleSet, Workspace
+from detent.gate.terms import KindLimits, Mode, Origin, RuleSet, Workspace
 from detent.ports import Admitted, Answer, Proposal, Question
 from detent.tools.registry import canonical_name
 from detent.types.content import Call
@@ -217,7 +217,7 @@ def test_nor_by_any_rules_nor_by_what_changes_meanwhile(
     gates = chain(RuleSet(**given_rules), CWD, modes, apart=apart)
     session, lowest = gates[0], gates[-1]
     deny = tuple(rule(text, CWD) for text in own)
-    gates.append(below(lowest, lowest.workspace, None, deny=deny, reads_only=looks))
+    gates.append(below(lowest, lowest.workspace, None, deny=deny, limits=KindLimits(looks)))
     proposal = Proposal(Call("c", call[0], "{}"), call[0], {}, (call[1],), CWD)
     assert never_looser(gates, proposal)
     for kind, texts in agreed.items():

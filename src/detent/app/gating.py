@@ -46,6 +46,7 @@ def gate_of(
         canonical=canonical_name,
         store=_rule_store(grounds, recorder),
     )
+    gate.limits = grounds.limits
     gate.takes_allow_rules = not settings.managed_rules_only
     gate.classifier = options.classifier or _classifier(grounds, journal, recorder, account)
     if not options.permission_mode and journal.log.entries:

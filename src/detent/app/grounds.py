@@ -13,6 +13,7 @@ from detent.app.options import Options
 from detent.app.places import user_home
 from detent.app.settings.record import Settings
 from detent.app.settings.sources import Where, load_sources, merge, where_of
+from detent.gate.terms import KindLimits
 from detent.ports import Clock, Model
 from detent.types.errors import BadInput
 from detent.types.usage import Usage
@@ -36,7 +37,9 @@ class Grounds(Struct, frozen=True):
     tape: "Tape | None" = None
     """Keeps what models are sent and what they answer, byte by byte."""
     first_words: str = ""
-    """What the agent that the session runs as begins with, before the first prompt."""
+    """What the agent that the session runs as begins with, before the first prompt;"""
+    limits: KindLimits = KindLimits()
+    """and what it is held to."""
 
     @property
     def is_trusted(self) -> bool:

@@ -14,11 +14,11 @@ from detent.gate.gate import Gatekeeper
 from detent.gate.hooks import Hook, HookAnswer
 from detent.gate.paths import links_remembered
 from detent.gate.rules import READING
-from detent.gate.terms import Mode, Rule, RuleSet, Workspace
+from detent.gate.terms import KindLimits, Mode, Rule, RuleSet, Workspace
 from detent.ports import Answer, Approver, Proposal
 from detent.types.content import UserBlock
 from detent.types.errors import BadInput
-from detent.types.verdicts import Allow, Ask, Deny, Verdict, strictest
+from detent.types.verdicts import Allow, Ask, Verdict, strictest
 
 LOOSEST_FIRST: tuple[Mode, ...] = (
     "bypassPermissions", "acceptEdits", "auto", "default", "dontAsk", "plan",
@@ -44,7 +44,7 @@ class Child(Struct, frozen=True, kw_only=True):
     modes: tuple[Mode, ...] = ()
     """What its kind says and what its task says: each holds it back. Empty: its parent's."""
     deny: tuple[Rule, ...] = ()
-    reads_only: bool = False
+    limits: KindLimits = KindLimits()
     copy_of: str = ""
     """The folder that its own one is a copy of: rules for that are for this as well."""
 
@@ -86,6 +86,7 @@ class ChildGate(Gatekeeper):
             report=above._report,
             canonical=above._canonical,
         )
+        self.limits = child.limits
         self.source = "subagent"
         self.agent, self.agent_id = child.name, child.agent
         self._is_elsewhere = workspace.roots != above.workspace.roots
@@ -128,7 +129,7 @@ class ChildGate(Gatekeeper):
 
     def verdicts(self, proposal: Proposal, *consents: Rule) -> tuple[Verdict, ...]:
         higher = self.above.verdicts(proposal, *consents)
-        if denial := self._denial(proposal):
+        if denial := self._objection(proposal):
             return (*higher, denial)
         child = self._child
         if not (child.modes or child.deny or self._is_elsewhere) and self._saved():
@@ -136,14 +137,6 @@ class ChildGate(Gatekeeper):
         rules, modes = self.rules, child.modes or (self.above.mode,)
         rules = self.as_here(replace(rules, allow=(*rules.allow, *consents)))
         return (*higher, *(self._judged(rules, mode, proposal) for mode in modes))
-
-    def _denial(self, proposal: Proposal) -> Deny | None:
-        if not self._child.reads_only:
-            return None
-        from detent.gate.only_reading import may_change
-
-        why = may_change(proposal, self._workspace.at(proposal.cwd))
-        return Deny("kind of agent", f"You only look: {why}.") if why else None
 
     def as_here(self, rules: RuleSet) -> RuleSet:
         """In a copy, and in a copy of a copy."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from detent.gate.hooks import Hook, HookAnswer, HookSet
-from detent.gate.terms import QUESTION, Mode, Origin, Policy, Rule, RuleSet, Workspace
+from detent.gate.terms import FREE, QUESTION, Mode, Origin, Policy, Rule, RuleSet, Workspace
 from detent.ports import (
     Admitted,
     Answer,
@@ -71,6 +71,8 @@ class Gatekeeper:
         """Those that come with an answer."""
         self.asks_person = True
         """Whoever is asked is a person, who may want to be called."""
+        self.limits = FREE
+        """Of the kind of agent that it runs as."""
         self.source = "startup"
         """How the session began, for hooks; empty when they were told."""
         self.agent = ""
@@ -116,12 +118,20 @@ class Gatekeeper:
         return is_harmless(here, self._workspace.at(proposal.cwd))
 
     def judge(self, proposal: Proposal) -> Verdict:
-        return self._judged(self._rules, self.mode, proposal)
+        return self._objection(proposal) or self._judged(self._rules, self.mode, proposal)
 
     def verdicts(self, proposal: Proposal, *consents: Rule) -> tuple[Verdict, ...]:
         """Of all who have a say, the highest first, if these rules were among those that allow."""
         rules = replace(self._rules, allow=(*self._rules.allow, *consents))
-        return (self._judged(rules, self.mode, proposal),)
+        return (self._objection(proposal) or self._judged(rules, self.mode, proposal),)
+
+    def _objection(self, proposal: Proposal) -> Deny | None:
+        if self.limits == FREE:
+            return None
+        from detent.gate.kind_limits import objection
+
+        why = objection(self.limits, proposal, self._workspace.at(proposal.cwd))
+        return Deny("kind of agent", why) if why else None
 
     def as_here(self, rules: RuleSet) -> RuleSet:
         """Rules of the session as they read where the calls of this gate run."""

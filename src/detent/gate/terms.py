@@ -51,6 +51,18 @@ class RuleSet(Struct, frozen=True):
     deny: tuple[Rule, ...] = ()
 
 
+class KindLimits(Struct, frozen=True):
+    """What an agent is held to by its kind, whatever rules and people permit."""
+
+    reads_only: bool = False
+    """Nothing but what is proven to only read, and the web."""
+    only: tuple[Rule, ...] = ()
+    """Of a tool that some of these name, only what one of them covers: `Bash(git diff:*)`."""
+
+
+FREE = KindLimits()
+
+
 class Workspace:
     """The folders a session works in."""
 

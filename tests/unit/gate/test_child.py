@@ -14,7 +14,7 @@ from detent.gate.hooks import HookAnswer, HookSet
 from detent.gate.hooks.events import AgentStarted, AgentStopping, HookEvent
 from detent.gate.hooks.facts import Facts
 from detent.gate.rules import parse_rule
-from detent.gate.terms import Mode, Origin, Rule, RuleSet, Workspace
+from detent.gate.terms import KindLimits, Mode, Origin, Rule, RuleSet, Workspace
 from detent.loop.limits import Limits
 from detent.ports import Admitted, Answer, Desk, Proposal, Question
 from detent.testing import call, reply
@@ -415,7 +415,7 @@ LOOKING: dict[str, bool] = {
 @pytest.mark.parametrize(("command", "may"), LOOKING.items())
 def test_who_only_looks_changes_nothing_whatever_is_permitted(command: str, may: bool) -> None:
     parent = session("bypassPermissions", rules=rules(allow=("Bash", "Edit")))
-    gate = child_of(parent, reads_only=True)
+    gate = child_of(parent, limits=KindLimits(reads_only=True))
     verdict = gate.judge(proposed("Bash", Runs(command), command=command))
     assert isinstance(verdict, Allow if may else Deny)
     assert isinstance(gate.judge(EDIT), Deny)
@@ -427,8 +427,34 @@ def test_who_only_looks_changes_nothing_whatever_is_permitted(command: str, may:
 
 
 def test_where_it_may_not_read_unasked_who_only_looks_asks() -> None:
-    gate = child_of(session(), reads_only=True)
+    gate = child_of(session(), limits=KindLimits(reads_only=True))
     assert isinstance(gate.judge(proposed("Read", Reads("/etc/hosts"))), Ask)
+
+
+PARTS: dict[str, bool] = {
+    "git diff HEAD": True, "git commit -m x": True, "git diff && git commit -m x": True,
+    "ls": True, "touch a": False, "git diff; touch a": False, "git $X": False,
+}  # fmt: skip
+"""What `Bash(git:*)` covers, and what only looks."""
+
+
+@pytest.mark.parametrize("trusts", [False, True])
+@pytest.mark.parametrize(("command", "may"), PARTS.items())
+def test_a_tool_that_it_has_in_part(command: str, may: bool, trusts: bool) -> None:
+    parent = session("bypassPermissions", rules=rules(allow=("Bash", "Edit")))
+    parent.trusts_sandbox = trusts
+    gate = child_of(parent, limits=KindLimits(only=(rule("Bash(git:*)"),)))
+    verdict = gate.judge(proposed("Bash", Runs(command), command=command))
+    assert isinstance(verdict, Allow if may else Deny)
+    assert may or verdict.reason == "Of Bash you have only Bash(git:*)."
+    assert isinstance(gate.judge(EDIT), Allow), "of other tools nothing was said"
+    below = child_of(gate, agent="a2", mode="bypassPermissions")
+    assert type(below.judge(proposed("Bash", Runs(command)))) is type(verdict)
+
+
+def test_what_it_has_in_part_it_does_not_have_unasked() -> None:
+    gate = child_of(session(), limits=KindLimits(only=(rule("Bash(git:*)"),)))
+    assert isinstance(gate.judge(proposed("Bash", Runs("git commit"))), Ask)
 
 
 def test_tools_that_its_kind_denies() -> None:

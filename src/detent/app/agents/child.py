@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from detent.app.agents.kinds.record import AgentKind
 from detent.app.agents.naming import called
-from detent.app.agents.permitting import denied_to
+from detent.app.agents.permitting import denied_to, held_to
 from detent.app.agents.tools import tools_for
 from detent.app.desk import DeskMaker
 from detent.app.engine import Engine
@@ -188,7 +188,7 @@ def _gate(
         cwd=cwd,
         modes=post.modes,
         deny=denied_to(post.kind, workspace.project),
-        reads_only=post.kind.reads_only,
+        limits=held_to(post.kind, workspace.project),
         copy_of=post.copy_of,
     )
     return ChildGate(post.above.gate, workspace, child, lambda: allows or not recorder.unsaved)

@@ -3,7 +3,7 @@
 from detent.app.agents.kinds.record import AgentKind
 from detent.gate.gate import Gatekeeper
 from detent.gate.rules import agent_key, parse_rule
-from detent.gate.terms import Origin, Rule
+from detent.gate.terms import KindLimits, Origin, Rule
 from detent.ports import Proposal
 from detent.tools.registry import canonical_name
 from detent.types.content import Call
@@ -28,8 +28,17 @@ def why_not_started(gate: Gatekeeper, kind: AgentKind, wanted: str | None) -> st
 
 def denied_to(kind: AgentKind, folder: str) -> tuple[Rule, ...]:
     """Its `disallowedTools`. Raises BadInput."""
+    return _rules(kind, kind.disallowed_tools, "disallowedTools", folder)
+
+
+def held_to(kind: AgentKind, folder: str) -> KindLimits:
+    """Raises BadInput."""
+    return KindLimits(kind.reads_only, _rules(kind, kind.only, "tools", folder))
+
+
+def _rules(kind: AgentKind, texts: tuple[str, ...], field: str, folder: str) -> tuple[Rule, ...]:
     try:
         origin = Origin("agent", kind.path, folder=folder)
-        return tuple(parse_rule(text, canonical_name, origin) for text in kind.disallowed_tools)
+        return tuple(parse_rule(text, canonical_name, origin) for text in texts)
     except BadInput as error:
-        raise BadInput(f"{kind.path or kind.name}: disallowedTools: {error}") from None
+        raise BadInput(f"{kind.path or kind.name}: {field}: {error}") from None

@@ -41,10 +41,16 @@ def _model(kind: AgentKind) -> str:
 
 
 def _tools(kind: AgentKind) -> str:
-    tools = "all" if kind.tools is None else ", ".join(kind.tools) or "none"
+    tools = "all" if kind.tools is None else ", ".join(_parts(kind)) or "none"
     return (
         f"{tools}, but not {', '.join(kind.disallowed_tools)}" if kind.disallowed_tools else tools
     )
+
+
+def _parts(kind: AgentKind) -> Iterator[str]:
+    """Of a tool that it has in part: which."""
+    for name in kind.tools or ():
+        yield from [rule for rule in kind.only if rule.partition("(")[0] == name] or [name]
 
 
 def told_in_full(kind: AgentKind) -> Iterator[str]:

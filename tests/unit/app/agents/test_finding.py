@@ -179,7 +179,7 @@ def test_which_agents_it_may_start(place: Place) -> None:
 @pytest.mark.parametrize(
     ("fields", "notice"),
     [
-        ({"tools": "Bash(git:*)"}, "tools names tools: of Bash(git:*) only Bash counts"),
+        ({"model": 5}, "model must be text"),
         ({"maxTurns": "many"}, "maxTurns must be a whole number from 1 on"),
         ({"max_turns": 0}, "max_turns must be a whole number from 1 on"),
         ({"maxTurns": True}, "maxTurns must be a whole number from 1 on"),
@@ -207,6 +207,9 @@ def test_a_bad_value_is_named_and_the_agent_counts(
         ({"description": [1]}, "description must be text"),
         ({"tools": 3}, "tools must be names, as a list or with commas: the agent is left out"),
         ({"tools": [1]}, "tools must be names, as a list or with commas: the agent is left out"),
+        ({"tools": "Bash(x"}, "tools cannot be kept to: "),
+        ({"tools": "[Read, Grep"}, "tools has a bracket that is not closed: the agent is left out"),
+        ({"tools": ["Edit", "Read(src/**)"]}, "tools names Read(src/**): Read cannot be had in "),
         ({"disallowedTools": {}}, "disallowedTools must be names, as a list or with commas: the"),
         ({"disallowedTools": "Bash(x"}, "disallowedTools cannot be kept to: "),
         ({"permissionMode": "god"}, "permissionMode cannot be kept to: unknown permission mode"),
@@ -214,7 +217,7 @@ def test_a_bad_value_is_named_and_the_agent_counts(
         ({"hooks": ["x"]}, "hooks must be a table: the agent is left out"),
         (
             {"name": "a(b)"},
-            "name must be 1 to 64 characters without any of ( ) , : * and line ends",
+            "name must be 1 to 64 characters without any of ()[]{},:* and line ends",
         ),
         ({"name": "a*"}, "name must be 1 to 64 characters"),
         ({"name": "x" * 65}, "name must be 1 to 64 characters"),
@@ -227,6 +230,20 @@ def test_without_name_description_or_bounds_it_is_none(
     place.agent("p/.claude/agents/a.md", **fields)
     assert place.notices()[0].startswith(f"p/.claude/agents/a.md: {notice}")
     assert names(place.kinds()) == BUILT_IN
+
+
+def test_tools_in_part(place: Place) -> None:
+    place.agent("p/.claude/agents/a.md", tools="Read, Bash(git diff:*), Bash(git log:*)")
+    place.agent("p/.claude/agents/b.md", tools=["Bash", "Bash(git diff:*)"])
+    one, other = place.the("a"), place.the("b")
+    assert one.tools == ("Read", "Bash")
+    assert one.only == ("Bash(git diff:*)", "Bash(git log:*)")
+    assert (other.tools, other.only) == (("Bash",), ())
+
+
+def test_two_that_are_given_under_one_name(place: Place) -> None:
+    with pytest.raises(BadInput, match="--agents: a_b and A-B are the same name"):
+        place.kinds(agents={name: {"description": "d", "prompt": "p"} for name in ("a_b", "A-B")})
 
 
 def test_models_that_are_the_parents(place: Place) -> None:
@@ -272,6 +289,7 @@ def test_a_head_that_cannot_be_read_whole(place: Place) -> None:
         ("hooks:\n  PreToolUse:\n    - matcher: Bash\n   hooks: bad", "hooks"),
         ("tools:Read", "tools"),
         (" tools: Read", "tools"),
+        ("  tools: Read", "tools"),
         ("permission-mode:plan", "permission-mode"),
     ],
 )

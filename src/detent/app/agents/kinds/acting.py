@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from detent.app.agents.kinds.finding import kinds_of
 from detent.app.agents.kinds.record import AgentKind
+from detent.app.agents.permitting import held_to
 from detent.app.gating import HOLDING
 from detent.app.grounds import Grounds
 from detent.app.options import Options
@@ -38,7 +39,7 @@ def as_agent(grounds: Grounds) -> Grounds:
 def _as(kind: AgentKind, grounds: Grounds, barred: list[str]) -> Grounds:
     options, notices = grounds.options, list[str]()
     settings = _held(kind, grounds, barred)
-    own = options.system_prompt
+    own, own_tools = options.system_prompt, options.tools
     options = replace(
         options,
         system_prompt=(kind.prompt or None) if own is None else own,
@@ -48,7 +49,13 @@ def _as(kind: AgentKind, grounds: Grounds, barred: list[str]) -> Grounds:
         max_turns=_turns(kind, options, settings),
     )
     settings = replace(settings, notices=(*settings.notices, *notices))
-    return replace(grounds, options=options, settings=settings, first_words=kind.initial_prompt)
+    return replace(
+        grounds,
+        options=options,
+        settings=settings,
+        first_words=kind.initial_prompt,
+        limits=held_to(kind if own_tools is None else replace(kind, only=()), grounds.cwd),
+    )
 
 
 def _tools(kind: AgentKind, options: Options, notices: list[str]) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from detent.app.agents.kinds.finding import Folder
 from detent.app.agents.kinds.reading import lost_limit, read_kind
-from detent.app.agents.kinds.record import AgentKind, Source
+from detent.app.agents.kinds.record import AgentKind, Source, key_of
 from detent.app.agents.kinds.trusting import SEEN, Trusting
 from detent.app.grounds import Grounds
 from detent.app.memory.choosing import Borders
@@ -67,7 +67,10 @@ class _Gathering:
 
     def given(self, agents: Mapping[str, Any]) -> None:
         """Who gives them is there to mend them: what is wrong ends the start."""
+        known: dict[str, str] = {}
         for name, values in checked_agents(agents, "--agents").items():
+            if (other := known.setdefault(key_of(name), name)) != name:
+                raise BadInput(f"--agents: {other} and {name} are the same name")
             kind, faults = _of_values(values, name, "flag", "--agents")
             if kind is not None and (fault := _fault_of_hooks(kind)):
                 faults.append(fault)

@@ -7,7 +7,7 @@ from typing import Any
 
 from detent.app.agents.kinds.record import AgentKind, Source
 from detent.context.bounds import in_one_line
-from detent.gate.rules import parse_rule
+from detent.gate.rules import READING, parse_rule
 from detent.gate.terms import parse_mode
 from detent.tools.registry import canonical_name
 from detent.types.errors import BadInput
@@ -40,10 +40,14 @@ class Fields:
         self.is_usable = False
         self.wrong(name, f"{why}: the agent is left out")
 
+    def name(self) -> str:
+        """It may be a number."""
+        value = self.raw("name")
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return str(value) if is_number else self.text("name")
+
     def text(self, name: str) -> str:
         value = self.raw(name)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)  # a name may be a number
         if value is not None and not isinstance(value, str):
             self.wrong(name, "must be text")
             return ""
@@ -81,7 +85,10 @@ class Fields:
         if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
             self.hopeless(name, "must be names, as a list or with commas")
             return None
-        return tuple(dict.fromkeys(part for text in given for part in _parts(text)))
+        found = tuple(dict.fromkeys(part for text in given for part in _parts(text)))
+        if any(char in part.partition("(")[0] for part in found for char in "[]{}"):
+            self.hopeless(name, "has a bracket that is not closed")
+        return found
 
     def hooks(self) -> Mapping[str, Any]:
         """Guards, perhaps: without them it is not what was meant."""
@@ -98,20 +105,21 @@ def read_kind(
     """`name` is what it is called where it does not say so itself; `prompt` is None where it is one
     of the values. None for one that cannot be used."""
     fields = Fields(values, path if prompt is not None else f"{path}: {name}")
-    name = (fields.text("name") if prompt is not None else "") or name
+    name = (fields.name() if prompt is not None else "") or name
     if not is_name(name):
-        wanted = f"1 to {LONGEST_NAME} characters without any of ( ) , : * and line ends"
+        wanted = f"1 to {LONGEST_NAME} characters without any of ()[]{{}},:* and line ends"
         fields.hopeless("name", f"must be {wanted}, not {name[:80]!r}")
     description = in_one_line(fields.text("description"), LONGEST_DESCRIPTION)
     if not description:
         fields.hopeless("description", "must say when to use it")
-    tools, may_start = _tools(fields)
+    tools, only, may_start = _tools(fields)
     model = fields.text("model")
     kind = AgentKind(
         name=name,
         description=description,
         prompt=fields.text("prompt") if prompt is None else prompt.strip(),
         tools=tools,
+        only=only,
         disallowed_tools=_denied(fields),
         may_start=may_start,
         model="" if model.lower() in INHERITED else model,
@@ -134,36 +142,64 @@ def read_kind(
 
 def lost_limit(head: Sequence[str], values: Mapping[str, Any], *, is_whole: bool) -> str:
     """The field that holds the agent back, but perhaps not as its file says: because something in
-    the head could not be read, or because its own line was read as part of another (`tools:Read`).
-    Empty: none."""
+    the head could not be read, or because its own line was read as part of another (`tools:Read`,
+    or one that stands further in than it should). Empty: none."""
     known = {_plain(key) for key in values}
-    begun = (line for line in head if ":" in line and not line.startswith(("  ", "\t")))
-    written = [line.partition(":")[0].strip(" \"'") for line in begun]
-    limits = (name for name in written if _plain(name) in LIMITS)
+    limits = (name for name in _keys(head) if _plain(name) in LIMITS)
     return next((name for name in limits if not is_whole or _plain(name) not in known), "")
+
+
+def _keys(head: Sequence[str]) -> Iterator[str]:
+    """What looks like a key, also in the lines of a text without quotes, where it is none."""
+    in_text = False
+    for line in head:
+        key, colon, value = line.partition(":")
+        is_inside = line.startswith(("  ", "\t"))
+        if colon and (in_text or not is_inside):
+            yield key.strip(" \t\"'")
+        if not is_inside and line.strip():
+            in_text = bool(value.strip()) and value.strip()[0] not in "|>\"'[{#"
 
 
 def is_name(name: str) -> bool:
     """What can stand in a rule, `Agent(name)`, and in one line."""
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         return False
-    return not any(char in "(),:*" for char in name) and name == name.strip()
+    return not any(char in "()[]{},:*" for char in name) and name == name.strip()
 
 
-def _tools(fields: Fields) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """Their real names; and which kinds of agents it may start, where it says so."""
+Tools = tuple[tuple[str, ...] | None, tuple[str, ...], tuple[str, ...] | None]
+
+
+def _tools(fields: Fields) -> Tools:
+    """Their real names; of which it has only a part; and which kinds of agents it may start, where
+    it says so."""
     given = fields.names("tools")
     if given is None or "*" in given:
-        return None, None
-    found, may_start = dict[str, None](), None
+        return None, (), None
+    found, only, may_start = dict[str, bool](), dict[str, str](), None
     for entry in given:
         name, bracket, inside = entry.partition("(")
-        found[canonical_name(name.strip())] = None
-        if bracket and canonical_name(name.strip()) == "Agent":
+        name = canonical_name(name.strip())
+        found[name] = found.get(name, False) or not bracket
+        if bracket and name == "Agent":
             may_start = (*(may_start or ()), *_parts(inside.removesuffix(")")))
         elif bracket:
-            fields.wrong("tools", f"names tools: of {entry[:80]} only {name} counts")
-    return tuple(found), may_start
+            only[entry] = name
+            _check_part(fields, entry, name)
+    return tuple(found), tuple(entry for entry, name in only.items() if not found[name]), may_start
+
+
+def _check_part(fields: Fields, entry: str, name: str) -> None:
+    """What reads freely anyway is not held to a part by this."""
+    try:
+        parse_rule(entry, canonical_name)
+    except BadInput as error:
+        fields.hopeless("tools", f"cannot be kept to: {error}")
+        return
+    if name in READING:
+        why = f"names {entry[:80]}: {name} cannot be had in part (disallowedTools can forbid some)"
+        fields.hopeless("tools", why)
 
 
 def _mode(fields: Fields) -> str:

@@ -18,6 +18,8 @@ class AgentKind(Struct, frozen=True, kw_only=True):
     """Empty: that of whoever starts it."""
     tools: tuple[str, ...] | None = None
     """Their real names; None: all that its parent has."""
+    only: tuple[str, ...] = ()
+    """Rules: of the tools that they name it has only what they cover, `Bash(git diff:*)`."""
     disallowed_tools: tuple[str, ...] = ()
     """Rules: names of tools, or `Bash(git push:*)`."""
     may_start: tuple[str, ...] | None = None
