@@ -10,13 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from detent.ports import Desk
-from detent.ports.delegation import Assignment
+from detent.ports.delegation import Assignment, TooLate
 from detent.testing.bare_shop import BareShop
 from detent.testing.memory_host import MemoryHost
 from detent.tools.delegation.delegate_agent import DelegateAgent
 from detent.tools.registry import built_in
 from detent.types import codec
-from detent.types.agents import AgentRecord, GroupEnded, State
+from detent.types.agents import NOT_STARTED, AgentRecord, GroupEnded, State
 from detent.types.budget import Spent
 from detent.types.outcomes import Outcome
 from detent.types.usage import Usage
@@ -42,6 +42,7 @@ class BenchAgents:
         self.groups: dict[str, GroupEnded] = {}
         self.unfit: dict[str, Exception] = {}
         """Those that cannot be had, by name; and what is raised instead."""
+        self.places = asyncio.Semaphore(1_000)
         self._calls = dict(calls)
         self._records = {record.agent: record for record in earlier}
         self._at_work: dict[str, tuple[AgentRecord, asyncio.Future[AgentRecord]]] = {}
@@ -66,12 +67,25 @@ class BenchAgents:
         self._at_work.pop(name)[1].set_exception(error)
 
     async def run(
-        self, assignment: Assignment, call_id: str, progress: Callable[[str], None]
+        self,
+        assignment: Assignment,
+        call_id: str,
+        progress: Callable[[str], None],
+        too_late: Callable[[], str] = str,
     ) -> AgentRecord:
         name = assignment.name
         self.given[name] = assignment
         if name in self.unfit:
             raise self.unfit[name]
+        async with self.places:
+            if reason := too_late():
+                raise TooLate(reason)
+            return await self._work(assignment, call_id, progress)
+
+    async def _work(
+        self, assignment: Assignment, call_id: str, progress: Callable[[str], None]
+    ) -> AgentRecord:
+        name = assignment.name
         assert name not in self.begun, f"{name} begins twice"
         self.begun[name] = self.turn
         progress("at work")
@@ -91,6 +105,14 @@ class BenchAgents:
         self.skipped[assignment.name] = reason
         record = self._started(assignment, call_id)
         self._records[record.agent] = replace(record, state="skipped", stop_reason=reason)
+        return self._records[record.agent]
+
+    def give_up(self, assignment: Assignment, call_id: str, error: str) -> AgentRecord:
+        assert assignment.name not in self.begun
+        record = self._started(assignment, call_id)
+        self._records[record.agent] = replace(
+            record, state="failed", stop_reason=NOT_STARTED, error=error
+        )
         return self._records[record.agent]
 
     def end_group(self, ended: GroupEnded) -> None:

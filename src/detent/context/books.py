@@ -81,8 +81,8 @@ class Books:
             case AgentStarted():
                 self._book("subagents", Spent(delegations=1))
             case AgentEnded():
-                never_began = Spent(delegations=-1) if entry.state == "skipped" else Spent()
-                self._book("subagents", entry.spent + never_began)
+                not_one = Spent(delegations=-1) if entry.never_began else Spent()
+                self._book("subagents", entry.spent + not_one)
             case Prompted(steered=False):
                 self._close(self._so_far())
                 self._begun = entry.at

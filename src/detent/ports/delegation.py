@@ -44,9 +44,15 @@ class Agents(Protocol):
     model, before anything has begun."""
 
     async def run(
-        self, assignment: Assignment, call_id: str, progress: Callable[[str], None]
+        self,
+        assignment: Assignment,
+        call_id: str,
+        progress: Callable[[str], None],
+        too_late: Callable[[], str] = str,
     ) -> AgentRecord:
-        """Until it has ended, however. Cancelling ends it first."""
+        """Until it has ended, however. Cancelling ends it first. There may be no place for it yet:
+        when there is, `too_late` gives the reason if it is not to begin any more, and this is
+        raised."""
 
     async def start(self, assignment: Assignment, call_id: str) -> AgentRecord:
         """In the background: its end arrives in the parent's inbox."""
@@ -68,6 +74,9 @@ class Agents(Protocol):
     def skip(self, assignment: Assignment, call_id: str, reason: str) -> AgentRecord:
         """It never begins: what it depends on was not done."""
 
+    def give_up(self, assignment: Assignment, call_id: str, error: str) -> AgentRecord:
+        """It cannot begin: nobody of that kind can be had now."""
+
     def end_group(self, ended: GroupEnded) -> None: ...
     def began_with(self, group: str) -> tuple[str, str]:
         """The id and the arguments of the call that began a group; empty when there is none."""
@@ -79,6 +88,10 @@ class CannotDelegate(Exception):
 
 class AtWork(CannotDelegate):
     """One that is to go on has not ended, or is about to go on already."""
+
+
+class TooLate(CannotDelegate):
+    """It had to wait for a place, and is not wanted any more."""
 
 
 class Tasks(Protocol):

@@ -66,6 +66,9 @@ class Records:
             worktree=entry.worktree,
             mode=entry.mode,
             max_turns=entry.max_turns,
+            effort=entry.effort,
+            wanted_model=entry.wanted_model,
+            at_end=entry.at_end,
             session_path=self._path(entry.agent),
             begun=entry.at,
         )
@@ -116,5 +119,6 @@ def _ended(entry: AgentEnded, before: AgentRecord) -> AgentRecord:
         tool_calls=before.tool_calls + entry.calls,
         spent=before.spent + entry.spent,
         ms=before.ms + entry.ms,
-        session_path="" if entry.state == "skipped" else before.session_path,
+        unread=entry.unread,
+        session_path="" if entry.never_began else before.session_path,
     )

@@ -56,7 +56,16 @@ class AgentStarted(Durable, frozen=True, kw_only=True):
     mode: str = ""
     """What its task holds it to, beside its kind: a permission mode,"""
     max_turns: int = 0
-    """and how many model requests it may make."""
+    """and how many model requests it may make;"""
+    effort: str = ""
+    wanted_model: str = ""
+    """the model that it named, if it did;"""
+    at_end: str = ""
+    """and what becomes of the worktree."""
+
+
+NOT_STARTED = "not started"
+"""Why one has failed that could not begin: no such kind, too deep, no budget left."""
 
 
 class AgentEnded(Durable, frozen=True, kw_only=True):
@@ -74,6 +83,12 @@ class AgentEnded(Durable, frozen=True, kw_only=True):
     spent: Spent = Spent()
     """By it and all below it, in this run of it."""
     ms: int = 0
+    unread: tuple[str, ...] = ()
+    """What it was told and did not come to hear: it hears it when it goes on."""
+
+    @property
+    def never_began(self) -> bool:
+        return self.state == "skipped" or self.reason == NOT_STARTED
 
 
 class GroupEnded(Durable, frozen=True, kw_only=True):
@@ -142,7 +157,11 @@ class AgentRecord(Struct, frozen=True, kw_only=True):
     worktree: str = ""
     mode: str = ""
     max_turns: int = 0
-    """What its task holds it to."""
+    effort: str = ""
+    wanted_model: str = ""
+    at_end: str = ""
+    """What its task says, beside its kind."""
+    unread: tuple[str, ...] = ()
     session_path: str = ""
     turns: int = 0
     """Model requests: what the source documents call turns."""
@@ -153,3 +172,7 @@ class AgentRecord(Struct, frozen=True, kw_only=True):
     spent: Spent = Spent()
     begun: float = 0.0
     ms: int = 0
+
+    @property
+    def never_began(self) -> bool:
+        return self.state == "skipped" or self.stop_reason == NOT_STARTED

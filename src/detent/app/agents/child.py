@@ -200,7 +200,7 @@ def _common(kit: Kit, grounds: Grounds, recorder: Recorder) -> Kit:
         kit,
         emit=recorder.emit,
         hint=recorder.hint,
-        limits=limits_of(grounds),
+        limits=replace(limits_of(grounds), wrap_up=False),  # the session has the one last word
         task=None,
         form="",
         unsaved=lambda: "" if allows else recorder.unsaved,

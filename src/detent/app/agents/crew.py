@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from detent.app.agents.tasks import SharedTasks
     from detent.session.log import MemoryLog
 
+ADDRESSES = ("main", "parent")
+"""Of the session, and of whom one works for: no name for anybody else."""
 MOST_AT_ONCE = 20
 """Children of one parent that run at the same time."""
 
@@ -66,7 +68,7 @@ class Crew:
     def free_name(self, wanted: str) -> str:
         """One that nobody has who is at work: others go by it. In one line, as all read it."""
         wanted = " ".join(wanted.split())
-        taken = set(self.names.values())
+        taken = {*self.names.values(), *ADDRESSES}
         name, number = wanted, 1
         while wanted and name in taken:
             number += 1

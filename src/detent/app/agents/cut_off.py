@@ -21,6 +21,7 @@ def outcome_of(started: CallStarted, entries: Sequence[Entry]) -> Outcome | None
 
 def _of_one(started: CallStarted, entries: Sequence[Entry]) -> Outcome | None:
     """One that had ended has its answer; only the call had not been told."""
+    from detent.tools.delegation.agent import goes_on
     from detent.tools.delegation.agent import outcome_of as outcome_of_record
 
     records = [one for one in fold(entries).values() if one.call_id == started.call_id]
@@ -31,7 +32,7 @@ def _of_one(started: CallStarted, entries: Sequence[Entry]) -> Outcome | None:
         return outcome_of_record(record)
     if record.stop_reason == NOT_BEGUN:
         return Cut(f"{CUT_OFF} It had not begun: give its task to a new one.")
-    return Cut(f"{CUT_OFF} Agent with `resume` {record.agent} lets it go on.", record.answer)
+    return Cut(f"{CUT_OFF} {goes_on(record.agent)}", record.answer)
 
 
 def _of_several(started: CallStarted, entries: Sequence[Entry]) -> Outcome | None:

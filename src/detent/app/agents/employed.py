@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from detent.app.agents.child import ChildEngine
 from detent.app.agents.crew import Crew
-from detent.app.agents.hiring import Hire, equip, started
+from detent.app.agents.hiring import GO_ON, Hire, equip, started
 from detent.app.agents.running import Work, at_work, ended_of, so_far
 from detent.app.engine import Engine
 from detent.ports.delegation import CannotDelegate
@@ -16,8 +16,6 @@ from detent.types.events import TurnEnded
 
 if TYPE_CHECKING:
     from detent.app.agents.files.worktrees import Worktree
-
-GO_ON = "Go on with your task."
 
 
 class Running:
@@ -91,6 +89,14 @@ class Running:
         words = await come_to_end(work.worktree, work.above, crew.sharing, ended.state, task)
         return replace(ended, answer=f"{ended.answer}\n\n[{words}]".lstrip())
 
+    def unmerged(self, ended: AgentEnded) -> AgentEnded:
+        """Stopped before that was done: it goes on from there, and is merged then."""
+        if self.work.worktree is None or ended.state != "completed":
+            return ended
+        words = f"It was stopped before all was merged: its worktree is {self.work.worktree.top}."
+        answer = f"{ended.answer}\n\n[{words}]".lstrip()
+        return replace(ended, state="stopped", reason="user_cancelled", answer=answer)
+
     def so_far(self, record: AgentRecord) -> AgentRecord:
         return so_far(self.work, record, self._ms())
 
@@ -103,8 +109,7 @@ async def work_for(crew: Crew, above: Engine, one: Hire) -> Work:
     engine, worktree = await _equipped(crew, above, one)
     entries = engine.journal.log.entries
     first = entries[-1].seq if entries else 0
-    prompt = one.assignment.prompt or GO_ON
-    return Work(engine, above, one.agent, prompt, first, worktree)
+    return Work(engine, above, one.agent, one.assignment.prompt or GO_ON, first, worktree)
 
 
 async def _equipped(crew: Crew, above: Engine, one: Hire) -> "tuple[ChildEngine, Worktree | None]":

@@ -1,5 +1,6 @@
 """Whether a subagent may begin, as what, and the engine that it works with."""
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,18 @@ from detent.app.engine import Engine
 from detent.gate.child import stricter
 from detent.gate.terms import parse_mode
 from detent.ports.delegation import Assignment, CannotDelegate
+from detent.tools.files.texts import counted
 from detent.types.agents import AgentRecord, AgentStarted, Lineage
 from detent.types.budget import Spent
 from detent.types.errors import BadInput, NoModel
 
 if TYPE_CHECKING:
     from detent.app.agents.files.worktrees import Worktree
+
+
+GO_ON = "Go on with your task."
+FRAMES = 4
+"""On the stack, for each level of agents."""
 
 
 class Hire(Struct, frozen=True):
@@ -59,9 +66,11 @@ def hire(
             raise CannotDelegate(f"{chief.name} may not start {kind.name}, only: {allowed}.")
     if crew.deepest and lineage.depth > crew.deepest:
         raise CannotDelegate(
-            f"No agent was started: you work {lineage.depth - 1} levels below the session, and "
-            f"{crew.deepest} are the most (setting maxAgentDepth). Do it yourself."
+            f"No agent was started: you work {counted(lineage.depth - 1, 'level')} below the "
+            f"session, and {crew.deepest} are the most (setting maxAgentDepth). Do it yourself."
         )
+    if lineage.depth > sys.getrecursionlimit() // FRAMES:  # whoever is below asks all above
+        raise CannotDelegate("No agent was started: it would be too deep. Do it yourself.")
     if (lacking := above.kit.account.take(Spent(delegations=1))) is not None:
         raise CannotDelegate(f"No agent was started: {lacking.message}")
     if known is not None:
@@ -79,6 +88,10 @@ def _going_on(assignment: Assignment, known: AgentRecord) -> Assignment:
     turns = [most for most in (assignment.max_turns, known.max_turns) if most]
     return replace(
         assignment,
+        prompt="\n\n".join((*known.unread, assignment.prompt or GO_ON)),
+        model=assignment.model or known.wanted_model,
+        effort=assignment.effort or known.effort,
+        at_end=assignment.at_end or known.at_end,
         resume=known.agent,
         name=assignment.name or known.name,
         description=assignment.description or known.description,
@@ -137,4 +150,7 @@ def started(
         worktree=worktree,
         mode=task.mode,
         max_turns=task.max_turns,
+        effort=task.effort,
+        wanted_model=task.model,
+        at_end=task.at_end,
     )

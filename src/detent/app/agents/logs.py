@@ -22,6 +22,7 @@ from detent.types.events import (
     Compacted,
     Entry,
     Learned,
+    Opened,
     Prompted,
     Reminded,
     Replied,
@@ -127,6 +128,13 @@ def known_to(entries: Sequence[Entry]) -> tuple[Entry, ...]:
         if not (isinstance(entry, CallStarted | CallEnded) and number > asked)
         or entry.call_id in told
     )
+
+
+def own(entries: Sequence[Entry]) -> list[Entry]:
+    """Without what others knew when it began."""
+    opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
+    since = opened.forked_at if opened is not None else 0
+    return [entry for entry in entries if entry.seq > since]
 
 
 def _last(kind: type[Entry], entries: Sequence[Entry]) -> int:

@@ -6,17 +6,20 @@ Those below it get theirs when it goes on itself; what they have spent is counte
 import asyncio
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from detent.app.agents.logs import own
 from detent.context.account import Price
 from detent.context.books import Books
+from detent.ports import BadArguments
 from detent.session.agent_records import fold
 from detent.session.reading import read_log
 from detent.session.store import Store
-from detent.tools.registry import canonical_name
-from detent.types.agents import AgentEnded, AgentRecord
+from detent.tools.registry import built_in, canonical_name
+from detent.types.agents import AgentEnded, AgentRecord, AgentStarted
 from detent.types.budget import Spent
 from detent.types.content import plain_text
 from detent.types.events import (
@@ -29,7 +32,7 @@ from detent.types.events import (
     Reminded,
     Replied,
 )
-from detent.types.outcomes import text_of
+from detent.types.outcomes import Done, text_of
 
 if TYPE_CHECKING:
     from detent.app.engine import Engine
@@ -47,7 +50,7 @@ async def end_those_left(engine: "Engine") -> None:
     left = [record for record in records.values() if record.state == "running"]
     for record in left:
         past = await asyncio.to_thread(Past, folders_of(engine), record.agent, engine.kit.price)
-        ended = past.end_of(record)
+        ended = replace(past.end_of(record), unread=past.unread(record, engine.journal.log.entries))
         await engine.recorder.emit(ended)
         _count(engine, ended.spent)
         who = record.name or record.description or record.kind
@@ -89,6 +92,13 @@ class Past:
     def was_asked(self) -> bool:
         return any(isinstance(entry, Prompted) for entry in self.entries)
 
+    def unread(self, record: AgentRecord, above: Sequence[Entry]) -> tuple[str, ...]:
+        """What its parent, whose log is `above`, has told it and it did not come to hear."""
+        heard = "\n".join(
+            plain_text(entry.content) for entry in self.entries if isinstance(entry, Prompted)
+        )
+        return tuple(text for text in _messages(record, above) if text not in heard)
+
     @property
     def spent(self) -> Spent:
         """By it and all below it, also by those whose end nobody has written."""
@@ -104,11 +114,27 @@ class Past:
         return spent if spent.requests > 0 or spent.calls > 0 else Spent()  # of a log that is lost
 
 
-def own(entries: Sequence[Entry]) -> list[Entry]:
-    """Without what others knew when it began."""
-    opened = next((entry for entry in entries if isinstance(entry, Opened)), None)
-    since = opened.forked_at if opened is not None else 0
-    return [entry for entry in entries if entry.seq > since]
+def _messages(record: AgentRecord, above: Sequence[Entry]) -> list[str]:
+    """That reached it since it last began."""
+    from detent.tools.delegation.send_message import SendMessage
+
+    parse = SendMessage(built_in("SendMessage")).parse
+    found: dict[str, str] = {}
+    reached: list[str] = []
+    for entry in above:
+        match entry:
+            case AgentStarted(agent=record.agent):
+                found, reached = {}, []
+            case CallStarted(name="SendMessage"):
+                with suppress(BadArguments):
+                    said = parse(entry.arguments)
+                    if said.to in (record.agent, record.name):
+                        found[entry.call_id] = said.message
+            case CallEnded(outcome=Done()) if entry.call_id in found:
+                reached.append(found[entry.call_id])
+            case _:
+                pass
+    return reached
 
 
 def entries_of(folders: Iterable[str], agent: str) -> Sequence[Entry]:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from detent.ports.delegation import CannotDelegate
 from detent.tools.delegation.telling import came_to, told
 from detent.types.agents import AgentRecord, Lineage
+from detent.types.content import Text
 
 if TYPE_CHECKING:
     from detent.app.agents.crew import Crew
+    from detent.app.agents.employed import Running
 
 LONGEST = 16_000
 """Characters of an answer that comes as news; TaskOutput gives all of it."""
@@ -34,8 +36,8 @@ def news_of(record: AgentRecord) -> str:
 
 
 def letter(sender: str, text: str) -> str:
-    """From an agent that is not the one the reader works for: no order of a person."""
-    return f"[Message of the agent {sender}, not of the user:]\n{text}"
+    """From somebody who is not the one the reader works for: no order of a person."""
+    return f"[Message of {sender}, not of the user:]\n{text}"
 
 
 def deliver(
@@ -43,12 +45,10 @@ def deliver(
 ) -> AgentRecord:
     """To one that does not work for the sender: heard before its next request. Raises
     CannotDelegate where nobody of that name is at work."""
-    if sender is None:
-        raise CannotDelegate(unknown(wanted, known))
-    own = crew.at_work.get(sender.agent)
-    said = letter(f"{own.name} ({sender.agent})" if own and own.name else sender.agent, text)
-    above = crew.at_work.get(sender.parent)
-    if wanted == "main" or (wanted == "parent" and above is None):
+    own = None if sender is None else crew.at_work.get(sender.agent)
+    above = None if sender is None else crew.at_work.get(sender.parent)
+    said = letter(_signature(sender, own), text)
+    if sender is not None and (wanted == "main" or (wanted == "parent" and above is None)):
         crew.root.inbox.tell(said)
         return AgentRecord(agent=crew.root.journal.session, kind="session", name="main")
     named = (one for one in crew.at_work.values() if one.name == wanted)
@@ -57,8 +57,15 @@ def deliver(
         raise CannotDelegate(unknown(wanted, known))
     if one is own:
         raise CannotDelegate(f"{wanted} is yourself.")
-    one.work.engine.inbox.tell(said)
+    one.work.engine.inbox.put((Text(said),))
     return AgentRecord(agent=one.work.agent, kind="", name=one.name)
+
+
+def _signature(sender: Lineage | None, own: "Running | None") -> str:
+    if sender is None:
+        return "the main session"
+    name = own.name if own is not None else ""
+    return f"the agent {name} ({sender.agent})" if name else f"the agent {sender.agent}"
 
 
 def unknown(wanted: str, known: Iterable[AgentRecord]) -> str:

@@ -8,13 +8,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.app.agents.child import ChildEngine
+from detent.app.agents.logs import own
 from detent.app.engine import Engine
 from detent.app.inbox import Queue
 from detent.loop.turn import run_turn
 from detent.types.agents import AgentEnded, AgentRecord, State
 from detent.types.budget import Spent
 from detent.types.content import Text, UserBlock, plain_text
-from detent.types.events import CallStarted, Entry, Event, Nested, Reminded, Replied, TurnEnded
+from detent.types.events import (
+    CallStarted,
+    Entry,
+    Event,
+    Nested,
+    Prompted,
+    Reminded,
+    Replied,
+    TurnEnded,
+)
 
 if TYPE_CHECKING:
     from detent.app.agents.files.worktrees import Worktree
@@ -43,9 +53,9 @@ async def at_work(work: Work) -> TurnEnded:
         await above.recorder.emit(Nested(work.agent, event))
 
     engine.recorder.attach(deliver, lambda event: above.recorder.hint(Nested(work.agent, event)))
-    is_new = engine.journal.is_new or not engine.turns
+    was_asked = any(isinstance(entry, Prompted) for entry in own(engine.journal.log.entries))
     await engine.begin()
-    if is_new:
+    if not was_asked:
         await engine.recorder.emit(Reminded(text=BRIEFING, source="subagent"))
     ended = await run_turn(engine.kit, (Text(work.prompt),), engine.turns + 1)
     while ended.reason == "end_turn" and (late := _unread(engine.inbox)):
@@ -54,9 +64,9 @@ async def at_work(work: Work) -> TurnEnded:
 
 
 def _unread(inbox: Queue) -> tuple[UserBlock, ...]:
-    """News as well: whoever sent a letter was told that it is read."""
-    letters = (Text(news) for news in inbox.news())
-    return (*letters, *(block for blocks in inbox.take() for block in blocks))
+    """News as well: whoever tells something here was told that it is read."""
+    news = (Text(text) for text in inbox.news())
+    return (*news, *(block for blocks in inbox.take() for block in blocks))
 
 
 def ended_of(work: Work, task: "asyncio.Task[TurnEnded] | None", ms: int) -> AgentEnded:
@@ -74,6 +84,7 @@ def ended_of(work: Work, task: "asyncio.Task[TurnEnded] | None", ms: int) -> Age
         calls=sum(isinstance(entry, CallStarted) for entry in entries),
         spent=spent_by(engine),
         ms=ms,
+        unread=tuple(plain_text(content) for content in engine.inbox.take()),
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 from detent.app.agents.child import ChildEngine
 from detent.app.agents.crew import Crew
@@ -11,9 +12,9 @@ from detent.app.agents.hiring import Hire, hire, started
 from detent.app.agents.kinds.record import GENERAL
 from detent.app.agents.unbroken import unbroken
 from detent.app.engine import Engine
-from detent.ports.delegation import Assignment, AtWork
+from detent.ports.delegation import Assignment, AtWork, TooLate
 from detent.session.agent_records import Records
-from detent.types.agents import AgentEnded, AgentRecord, GroupEnded, Lineage
+from detent.types.agents import NOT_STARTED, AgentEnded, AgentRecord, GroupEnded, Lineage
 from detent.types.budget import Spent
 from detent.types.content import Text
 from detent.types.events import CallStarted
@@ -43,9 +44,14 @@ class Staff:
         return bool(self._running or self._tasks)
 
     async def run(
-        self, assignment: Assignment, call_id: str, progress: Callable[[str], None]
+        self,
+        assignment: Assignment,
+        call_id: str,
+        progress: Callable[[str], None],
+        too_late: Callable[[], str] = str,
     ) -> AgentRecord:
-        return await self._employed(self._hired(assignment, call_id), is_background=False)
+        one = self._hired(assignment, call_id)
+        return await self._employed(one, is_background=False, too_late=too_late)
 
     async def start(
         self, assignment: Assignment, call_id: str, *, is_judged: bool = True
@@ -122,9 +128,16 @@ class Staff:
         return await self.start(goes_on, record.call_id, is_judged=False)
 
     def skip(self, assignment: Assignment, call_id: str, reason: str) -> AgentRecord:
-        lineage, record = self._below(assignment, call_id), self._engine.recorder.record
-        record(started(lineage, assignment))
-        record(AgentEnded(agent=lineage.agent, state="skipped", reason=reason))
+        return self._never_begun(assignment, call_id, state="skipped", reason=reason)
+
+    def give_up(self, assignment: Assignment, call_id: str, error: str) -> AgentRecord:
+        ended = {"state": "failed", "reason": NOT_STARTED, "error": error}
+        return self._never_begun(assignment, call_id, **ended)
+
+    def _never_begun(self, assignment: Assignment, call_id: str, **ended: Any) -> AgentRecord:
+        lineage = self._below(assignment, call_id)
+        self._engine.recorder.record(started(lineage, assignment))
+        self._engine.recorder.record(AgentEnded(agent=lineage.agent, **ended))
         return self._known(lineage.agent)
 
     def end_group(self, ended: GroupEnded) -> None:
@@ -177,11 +190,15 @@ class Staff:
             depth=own.depth + 1 if own is not None else 1,
         )
 
-    async def _employed(self, one: Hire, *, is_background: bool) -> AgentRecord:
+    async def _employed(
+        self, one: Hire, *, is_background: bool, too_late: Callable[[], str] = str
+    ) -> AgentRecord:
         """From its place to its record, whatever happens to it meanwhile."""
         running: Running | None = None
         try:
             async with self._places:
+                if reason := too_late():
+                    raise TooLate(reason)
                 work = await work_for(self.crew, self._engine, one)
                 work.engine.shop.employ = lambda: _staff_of(work.engine, self.crew, one.lineage)
                 running = Running(work, one, is_background)
@@ -218,19 +235,28 @@ class Staff:
 
     async def _ended(self, running: Running) -> None:
         """Also when whoever waited for it was cancelled: then it is ended first."""
-        agent = running.work.agent
         try:
             await unbroken(running.close())
         finally:
             ended = running.ended()
             try:
                 ended = await running.merged(ended, self.crew)
+            except asyncio.CancelledError:
+                ended = running.unmerged(ended)
+                raise
             finally:
-                self._engine.recorder.record(ended)
-                del self._running[agent], self.crew.at_work[agent]
-                if running.background and not running.is_quiet and not running.waiting:
-                    self._tell_end(agent)
-                running.over.set()
+                self._leaves(running, ended)
+
+    def _leaves(self, running: Running, ended: AgentEnded) -> None:
+        """Whatever happens in telling it: whoever waits for its end does not wait for ever."""
+        agent = running.work.agent
+        try:
+            self._engine.recorder.record(ended)
+        finally:
+            del self._running[agent], self.crew.at_work[agent]
+            running.over.set()
+        if running.background and not running.is_quiet and not running.waiting:
+            self._tell_end(agent)
 
     def _tell_end(self, agent: str) -> None:
         from detent.app.agents.messages import news_of

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from detent.ports import Desk
-from detent.ports.delegation import Assignment, CannotDelegate
+from detent.ports.delegation import Agents, Assignment, CannotDelegate
 from detent.tools.base import UNADVERTISED, TypedTool
 from detent.tools.delegation.telling import came_to, data_of, told
 from detent.types.agents import AgentRecord
@@ -31,7 +31,10 @@ class AgentArgs(Struct, frozen=True):
         Meta(description="worktree: it works in a copy, merged when it is done."),
     ] = ""
     resume: Annotated[str, Meta(description="The id of an agent that goes on.")] = ""
-    at_end: Annotated[Literal["", "merge", "keep", "discard"], UNADVERTISED] = ""
+    at_end: Annotated[
+        Literal["", "merge", "keep", "discard"],
+        Meta(description="What becomes of the worktree: merge unless given."),
+    ] = ""
     mode: Annotated[str, UNADVERTISED] = ""
     effort: Annotated[str, UNADVERTISED] = ""
     max_turns: Annotated[int, UNADVERTISED] = 0
@@ -65,6 +68,7 @@ class Agent(TypedTool[AgentArgs]):
         try:
             if args.run_in_background or agents.goes_aside(args.subagent_type):
                 return _launched(await agents.start(assignment, desk.call_id))
+            desk.cut_short(lambda: _so_far(agents, desk.call_id))
             return outcome_of(await agents.run(assignment, desk.call_id, desk.progress))
         except CannotDelegate as error:
             return Failed(f"Agent: {error}")
@@ -80,6 +84,19 @@ def outcome_of(record: AgentRecord) -> Outcome:
     if record.state == "stopped":
         return Cut("the agent was stopped", text)
     return Failed(text, data_of(record))
+
+
+def _so_far(agents: Agents, call_id: str) -> str:
+    """Of one that was stopped with the call: what it came to, and how it goes on."""
+    records = [one for one in agents.all() if one.call_id == call_id]
+    if not records:
+        return ""
+    last = records[-1]
+    return f"{came_to(last)}\n\n[{goes_on(last.agent)}]"
+
+
+def goes_on(agent: str) -> str:
+    return f"Agent with `resume` {agent} lets it go on."
 
 
 def _launched(record: AgentRecord) -> Outcome:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from msgspec import Struct
 
 from detent.ports import Desk
-from detent.ports.delegation import Assignment, AtWork, CannotDelegate
+from detent.ports.delegation import Assignment, AtWork, CannotDelegate, TooLate
 from detent.tools.delegation.assigning import assignment_of
 from detent.tools.delegation.graph import Plan
 from detent.tools.delegation.scheduling import Schedule
@@ -67,7 +68,8 @@ class Conductor:
     async def _see_through(self, index: int) -> None:
         record = await self._whatever_comes(index)
         self.records[index] = record
-        self._schedule.ended(index, record.state == "completed")
+        if record.state != "skipped":
+            self._schedule.ended(index, record.state == "completed")
         far = f"{len(self.records)} of {len(self._plan.children)} ended"
         self._desk.progress(f"{far}; {self._plan.children[index].name}: {record.state}")
         if not _is_cancelled():
@@ -78,8 +80,12 @@ class Conductor:
         name = self._plan.children[index].name
         try:
             return await self._run(index, lambda text: self._desk.progress(f"{name}: {text}"))
-        except CannotDelegate as error:
+        except AtWork as error:
             return self._failed(index, str(error))
+        except TooLate as error:
+            return self._agents.skip(self._assignment(index), self._desk.call_id, str(error))
+        except CannotDelegate as error:  # the log tells of all, also of who never began
+            return self._agents.give_up(self._assignment(index), self._desk.call_id, str(error))
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise
@@ -88,16 +94,16 @@ class Conductor:
             return self._failed(index, f"{type(error).__name__}: {error}")
 
     async def _run(self, index: int, progress: Callable[[str], None]) -> AgentRecord:
-        call = self._desk.call_id
+        call, too_late = self._desk.call_id, partial(self._schedule.begin, index)
         if index in self._work.cut_off:
             going_on = self._assignment(index, self._work.cut_off[index])
             try:
-                return await self._agents.run(going_on, call, progress)
-            except AtWork:  # for somebody else, who has taken the group up as well
+                return await self._agents.run(going_on, call, progress, too_late)
+            except (AtWork, TooLate):  # for somebody else, who has taken the group up as well
                 raise
             except CannotDelegate:  # what it had come to is gone: it begins again
                 pass
-        return await self._agents.run(self._assignment(index), call, progress)
+        return await self._agents.run(self._assignment(index), call, progress, too_late)
 
     def _assignment(self, index: int, past: AgentRecord | None = None) -> Assignment:
         child, work = self._plan.children[index], self._work

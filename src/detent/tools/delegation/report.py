@@ -63,7 +63,8 @@ def _of_group(name: str, ended: GroupEnded) -> str:
 
 
 def _of_child(record: AgentRecord) -> str:
-    ran = f" ({record.agent}; {told(record)})" if record.agent and record.state != "skipped" else ""
+    has_run = record.agent and not record.never_began
+    ran = f" ({record.agent}; {told(record)})" if has_run else ""
     return f"## {record.name}: {record.state}{ran}"
 
 

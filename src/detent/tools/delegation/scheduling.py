@@ -12,7 +12,11 @@ from msgspec import Struct
 
 from detent.tools.delegation.graph import Plan, PlannedChild
 
-Standing = Literal["waiting", "running", "completed", "failed", "skipped"]
+Standing = Literal["waiting", "due", "running", "completed", "failed", "skipped"]
+"""`due`: nothing is in its way but that there may be no place."""
+
+
+UNENDED = ("waiting", "due", "running")
 
 
 class Due(Struct, frozen=True):
@@ -35,7 +39,15 @@ class Tally:
         self.skipped: list[int] = []
         self.batches = 0
         self.largest_batch = 0
+        self._batch = (-1, 0)
+        """The moment of the last one, and how many began then."""
         self.is_told = False
+
+    def begin(self, moment: int) -> None:
+        last, size = self._batch
+        self.batches += moment != last
+        self._batch = (moment, size + 1 if moment == last else 1)
+        self.largest_batch = max(self.largest_batch, self._batch[1])
 
     @property
     def lost(self) -> int:
@@ -47,6 +59,8 @@ class Schedule:
         self._plan = plan
         self.standing: list[Standing] = ["waiting"] * len(plan.children)
         self.tallies = [Tally(len(group.children)) for group in plan.groups]
+        self._moment = 0
+        """It lasts until a child ends: what begins in one is a batch."""
         self._causes: dict[int, str] = {}
         """Of each child that came to nothing: what was first not done."""
 
@@ -55,6 +69,7 @@ class Schedule:
         child = self._plan.children[index]
         tally = self.tallies[child.group]
         tally.open -= 1
+        self._moment += 1
         if completed:
             self.standing[index] = "completed"
             tally.completed += 1
@@ -64,7 +79,7 @@ class Schedule:
             self._causes[index] = f"`{child.name}` failed"
 
     def due(self) -> Due:
-        """Every child is given once, and counts as running or skipped from then on."""
+        """Every child is given once, and counts as due or skipped from then on."""
         begin: list[int] = []
         skip: list[tuple[int, str]] = []
         for index in self._plan.order:  # what is skipped counts for all behind it at once
@@ -75,15 +90,27 @@ class Schedule:
                 skip.append((index, self._skip(child, *found)))
             elif not self._waits(child):
                 begin.append(index)
-        self._begin(begin)
+        for index in begin:
+            self.standing[index] = "due"
         return Due(tuple(sorted(begin)), tuple(sorted(skip)), tuple(self._over()))
 
     def _waits(self, child: PlannedChild) -> bool:
         return (
             any(self.standing[need] != "completed" for need in child.needs)
             or any(self.tallies[group].open for group in child.needs_groups)
-            or (child.after is not None and self.standing[child.after] in ("waiting", "running"))
+            or (child.after is not None and self.standing[child.after] in UNENDED)
         )
+
+    def begin(self, index: int) -> str:
+        """One that is due has a place now. Why it does not begin any more; empty: it does."""
+        child = self._plan.children[index]
+        if self.standing[index] == "running":  # it tries a second time
+            return ""
+        if found := self._halted(child):
+            return self._skip(child, *found)
+        self.standing[index] = "running"
+        self.tallies[child.group].begin(self._moment)
+        return ""
 
     def _hindrance(self, child: PlannedChild) -> tuple[str, str] | None:
         """Why it can never begin, and what is at the root of that."""
@@ -121,17 +148,6 @@ class Schedule:
         tally.open -= 1
         tally.skipped.append(child.index)
         return reason
-
-    def _begin(self, indices: Iterable[int]) -> None:
-        batches: dict[int, int] = {}
-        for index in indices:
-            self.standing[index] = "running"
-            group = self._plan.children[index].group
-            batches[group] = batches.get(group, 0) + 1
-        for group, size in batches.items():
-            tally = self.tallies[group]
-            tally.batches += 1
-            tally.largest_batch = max(tally.largest_batch, size)
 
     def _over(self) -> Iterable[int]:
         for number, tally in enumerate(self.tallies):

@@ -25,7 +25,7 @@ async def original(desk: Desk, path: str, *, creates: bool) -> bytes | None:
     if facts.is_dir:
         raise Unfit(await about_folder(desk.host, path))
     data = await _content_of(desk, path)
-    if fault := _objection(desk, path, data) or await _stale(desk, path, _real(path), data):
+    if fault := _objection(desk, path, data) or await _unknown(desk, path, _real(path), data):
         raise Unfit(fault)
     return data
 
@@ -63,19 +63,20 @@ async def _content_of(desk: Desk, path: str) -> bytes:
 
 
 def _objection(desk: Desk, path: str, data: bytes) -> str:
-    """Empty when the session knows the file."""
+    """Of what nobody could read first."""
     known = desk.files.recall(_real(path))
     if known is None and is_binary(data) and not media_type(data) and not is_pdf(data, path):
         return f"{path} is a binary file. To put a text in its place, delete it with Bash first."
-    if known is None and data:
-        return f"{path} has not been read in this session. Read it first, then change it."
     return ""
 
 
-async def _stale(desk: Desk, path: str, real: str, data: bytes) -> str:
-    """Empty when what it knows is exactly this content. Time stamps play no part."""
+async def _unknown(desk: Desk, path: str, real: str, data: bytes) -> str:
+    """Empty when what the session knows is exactly this content. Time stamps play no part."""
     known, now = desk.files.recall(real), digest(data)
-    if known is None or known == now:
+    if known == now or (known is None and not data):
         return ""
-    told = await desk.files.told_of(real, known, now, data)
-    return told or f"{path} has changed since it was read. Read it again, then change it."
+    if told := await desk.files.told_of(real, known or "", now, data):
+        return told
+    if known is None:
+        return f"{path} has not been read in this session. Read it first, then change it."
+    return f"{path} has changed since it was read. Read it again, then change it."

@@ -201,4 +201,6 @@ async def test_a_hook_of_an_agents_file_hears_of_a_call_once(tmp_path: Path) -> 
 
 
 def test_a_message_is_not_the_users() -> None:
-    assert letter("w", "Push it.").startswith("[Message of the agent w, not of the user:]\n")
+    assert letter("the agent w", "Push it.").startswith(
+        "[Message of the agent w, not of the user:]\n"
+    )

@@ -263,7 +263,7 @@ async def test_one_that_cannot_be_had_or_breaks_does_not_touch_the_others() -> N
     agents.end("d", "stopped", answer="half of it", stop_reason="user_cancelled")
     outcome = await call.outcome()
     assert isinstance(outcome, Failed), "nothing was completed"
-    assert "## a: failed\n[failed: There is no agent 'poet'.]" in outcome.text
+    assert "## a: failed\n[failed: not started: There is no agent 'poet'.]" in outcome.text
     assert "[failed: ValueError: oh]" in outcome.text
     assert "[failed: it was cancelled]" in outcome.text
     assert "half of it\n\n[stopped: user_cancelled]" in outcome.text
@@ -302,9 +302,9 @@ async def test_nothing_begins_in_a_cancelled_call() -> None:
     class Stubborn(BenchAgents):
         """Whoever is cancelled comes to its end all the same."""
 
-        async def run(self, assignment: Any, call_id: str, progress: Any) -> AgentRecord:
+        async def run(self, assignment: Any, call_id: str, *more: Any) -> AgentRecord:
             try:
-                return await super().run(assignment, call_id, progress)
+                return await super().run(assignment, call_id, *more)
             except asyncio.CancelledError:
                 return AgentRecord(agent="agent_1", kind="k", state="completed")
 
@@ -372,3 +372,31 @@ async def test_two_hundred_children() -> None:
     outcome = await call.outcome()
     assert "## child-200: completed" in text_of(outcome)
     assert len(text_of(outcome)) < 29_000
+
+
+@in_loop
+async def test_whoever_waits_for_a_place_does_not_begin_in_a_group_that_was_halted() -> None:
+    agents = BenchAgents()
+    agents.places = asyncio.Semaphore(2)
+    call = Delegation(agents, graph(group("g", *map(child, "abcde"), max_failures=0)))
+    assert await call.settle() == ["a", "b"]
+    agents.fail("a")
+    assert await call.settle() == ["b"], "there is a place, but nobody is wanted any more"
+    agents.end("b")
+    await call.outcome()
+    assert agents.skipped == dict.fromkeys("cde", "group `g` was halted: `a` failed")
+    ended = agents.groups["call_1/g"]
+    assert (ended.completed, ended.failed, ended.skipped) == (1, 1, 3)
+    assert (ended.batches, ended.largest_batch) == (1, 2)
+
+
+@in_loop
+async def test_batches_are_what_really_begins_together() -> None:
+    agents = BenchAgents()
+    agents.places = asyncio.Semaphore(3)
+    call = Delegation(agents, graph(group("g", *map(child, "abcdefh"))))
+    while running := await call.settle():
+        agents.end(running[0])
+    await call.outcome()
+    ended = agents.groups["call_1/g"]
+    assert (ended.completed, ended.batches, ended.largest_batch) == (7, 5, 3)

@@ -144,10 +144,10 @@ async def test_a_group_that_is_done_is_not_told_of_again() -> None:
 @in_loop
 async def test_one_whose_log_is_gone_begins_again() -> None:
     class Forgetful(BenchAgents):
-        async def run(self, assignment: Any, call_id: str, progress: Any) -> AgentRecord:
+        async def run(self, assignment: Any, call_id: str, *more: Any) -> AgentRecord:
             if assignment.resume:
                 raise CannotDelegate("its log cannot be read")
-            return await super().run(assignment, call_id, progress)
+            return await super().run(assignment, call_id, *more)
 
     agents = Forgetful(CALLS, [A, B])
     call = taken_up(agents)

@@ -45,17 +45,19 @@ class Hands:
             del self._touches[next(iter(self._touches))]
 
     async def since(self, path: str, known: str, now: bytes, me: str) -> Told | None:
-        """What others have made of a file since its bytes had this digest; None: nothing."""
+        """What others have made of a file since its bytes had this digest, or, where that is
+        empty, since there was none; None: nothing."""
         others = [by for by in self._since(path, known) if by != me]
         if not others:
             return None
         names = list(dict.fromkeys(others))
         who = f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'}"
+        did = f"{who} changed {path} since you read it" if known else f"{who} made {path}"
         lines = await asyncio.to_thread(self._difference, known, now)
         if lines is None or len(lines) > MOST_LINES:
             cut = "" if lines is None else "\n".join(("", *lines[:MOST_LINES], "…"))
-            return Told(f"{who} changed {path} since you read it. Read it again.{cut}")
-        text = "\n".join((f"{who} changed {path} since you read it:", *lines))
+            return Told(f"{did}. Read it {'again' if known else 'first'}.{cut}")
+        text = "\n".join((f"{did}:", *lines))
         return Told(f"{text}\nThat is all that has changed. Try again with this in mind.", True)
 
     def _since(self, path: str, known: str) -> list[str]:
@@ -75,7 +77,7 @@ class Hands:
 
         blobs = self._blobs()
         try:
-            before = b"" if blobs is None else blobs.get(known)
+            before = b"" if blobs is None or not known else blobs.get(known)
         except Missing:
             return None
         if blobs is None or max(len(before), len(now)) > LONGEST or b"\0" in before + now:
