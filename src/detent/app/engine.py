@@ -23,13 +23,14 @@ from detent.app.workshop import Shop
 from detent.gate.gate import Gatekeeper
 from detent.loop.kit import Kit
 from detent.ports import Model, Toolbox
-from detent.types.budget import Budget
+from detent.types.budget import Budget, Spent
 from detent.types.events import Budgeted, Entry, Event, Notice, Switched, TurnEnded
 
 if TYPE_CHECKING:
     from detent.app.agents.kinds.record import Kinds
     from detent.app.agents.staff import Staff
     from detent.app.git_state import Git
+    from detent.context.books import Books
 
 
 class Engine:
@@ -66,6 +67,8 @@ class Engine:
         self.facts = facts_of(grounds.settings)
         """What is known of a model by its name."""
         self._equipment = Equipment(self.facts, grounds.settings.auto_model)
+        self.unended = Spent()
+        """By agents of the run before whose end is not in the log yet: their logs know it."""
         self.parting: list[Event] = []
         """What was to be told when nobody read any more: hooks at the end of the session."""
         self.grounds = grounds
@@ -78,6 +81,13 @@ class Engine:
         """What the log says that may be spent."""
         if grounds.tape is not None:
             grounds.tape.tell = lambda text: recorder.hint(Notice(text, "error"))
+
+    def spending(self, books: "Books") -> dict[str, Spent]:
+        """What the books of its log say, and what is not in them yet."""
+        found = books.spending()
+        if self.unended != Spent():
+            found["subagents"] = found.get("subagents", Spent()) + self.unended
+        return found
 
     def set_budget(self, budget: Budget) -> None:
         """Counts at once. A turn that runs does not wait for it to be read."""

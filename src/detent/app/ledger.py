@@ -75,7 +75,7 @@ def _ledger(
         usage=reply.usage if reply is not None else None,
         rows=rows_of(blocks),
         blocks=tuple(blocks),
-        spent=Books(kit.price).read(engine.journal.log.entries).spending(),
+        spent=engine.spending(Books(kit.price).read(engine.journal.log.entries)),
         missed=(asked.missed if asked is not None else "") or last_miss(sent.entries),
     )
 

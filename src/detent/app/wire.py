@@ -34,7 +34,8 @@ from detent.context.tokens import family_of
 from detent.gate.terms import RuleSet, Workspace
 from detent.loop.kit import Kit
 from detent.ports import Checkpoints, Model, Toolbox
-from detent.types.budget import Budget
+from detent.types.agents import AgentStarted
+from detent.types.budget import Budget, Spent
 from detent.types.events import Entry, Notice
 
 if TYPE_CHECKING:
@@ -102,9 +103,15 @@ def assemble(options: Options) -> Engine:
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
     engine.memory, engine.git, engine.tools, engine.kinds = memory, git, tools, kinds
     shop.employ = lambda: staff_of(engine)
-    engine.notices += (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
-    engine.notices += (*_about_kinds(kinds), *_listen(engine, grounds))
+    _charge_those_left(engine)
+    engine.notices += _to_be_told(engine, rules, toolbox)
     return engine
+
+
+def _to_be_told(engine: Engine, rules: RuleSet, toolbox: Toolbox) -> list[str]:
+    grounds = engine.grounds
+    about = (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
+    return [*about, *_about_kinds(engine.kinds), *_listen(engine, grounds)]
 
 
 def staff_of(engine: Engine) -> "Staff":
@@ -115,6 +122,17 @@ def staff_of(engine: Engine) -> "Staff":
 
         engine.staff = Staff(engine, Crew(engine))
     return engine.staff
+
+
+def _charge_those_left(engine: Engine) -> None:
+    """What agents have spent that were cut off with the run before."""
+    if any(isinstance(entry, AgentStarted) for entry in engine.journal.log.entries):
+        from detent.app.agents.mending import folders_of, spent_by_those_left
+
+        entries, price = engine.journal.log.entries, engine.kit.price
+        engine.unended = spent_by_those_left(entries, folders_of(engine), price)
+        if engine.unended != Spent():
+            engine.kit.account.child(within=True).spend(engine.unended)
 
 
 def _going_on(grounds: Grounds, entries: Sequence[Entry]) -> Grounds:

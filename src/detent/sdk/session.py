@@ -228,7 +228,7 @@ class Session:
             from detent.context.books import Books
 
             self._books = Books(self._engine.kit.price)
-        return self._books.read(self.entries).spending()
+        return self._engine.spending(self._books.read(self.entries))
 
     @property
     def task(self) -> Task | None:

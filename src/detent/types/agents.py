@@ -176,3 +176,9 @@ class AgentRecord(Struct, frozen=True, kw_only=True):
     @property
     def never_began(self) -> bool:
         return self.state == "skipped" or self.stop_reason == NOT_STARTED
+
+    @property
+    def cause(self) -> str:
+        """Why it ended, where its state does not say that."""
+        is_said = self.stop_reason == self.state or self.state == "stopped"
+        return "" if is_said else self.stop_reason

@@ -53,6 +53,7 @@ async def end_those_left(engine: "Engine") -> None:
         ended = replace(past.end_of(record), unread=past.unread(record, engine.journal.log.entries))
         await engine.recorder.emit(ended)
         _count(engine, ended.spent)
+        engine.unended = Spent()
         who = record.name or record.description or record.kind
         text = f"The agent {who} ({record.agent}) was cut off in the run before."
         await engine.recorder.emit(Notice(text, "warning"))
@@ -60,6 +61,13 @@ async def end_those_left(engine: "Engine") -> None:
         from detent.app.agents.messages import news_of
 
         engine.inbox.tell(news_of(record))
+
+
+def spent_by_those_left(entries: Sequence[Entry], folders: Sequence[str], price: Price) -> Spent:
+    """By all who have begun and have no end in the log of whom they work for."""
+    left = (record for record in fold(entries).values() if record.state == "running")
+    ends = (Past(folders, record.agent, price).end_of(record) for record in left)
+    return sum((ended.spent for ended in ends), Spent())
 
 
 class Past:
@@ -138,10 +146,12 @@ def _messages(record: AgentRecord, above: Sequence[Entry]) -> list[str]:
 
 
 def entries_of(folders: Iterable[str], agent: str) -> Sequence[Entry]:
+    if os.path.basename(agent) != agent:  # an id is no way out of the folder
+        return ()
     for folder in folders:
         try:
             reading = read_log(os.path.join(folder, f"{agent}.jsonl"))
-        except OSError:
+        except (OSError, ValueError):
             continue
         return reading.entries[: reading.understood]
     return ()
@@ -164,11 +174,10 @@ def folders_of(engine: "Engine") -> list[str]:
 def _count(engine: "Engine", spent: Spent) -> None:
     from detent.app.agents.child import ChildEngine
 
-    account = engine.kit.account
-    if not isinstance(engine, ChildEngine):
-        account.child(within=True).spend(spent)
+    if not isinstance(engine, ChildEngine):  # the session knew when it was opened
         return
     # Whoever it works for was told with its own end.
+    account = engine.kit.account
     account.spent += spent
     account.delegated += spent
     engine.spent_before += spent

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from detent.app.agents.mending import spent_by_those_left
 from detent.app.grounds import grounds_of
 from detent.app.models import prices
 from detent.app.options import Options
@@ -33,6 +34,8 @@ class AgentNode(Struct, frozen=True, omit_defaults=True):
     """Those of its own that have ended."""
     trouble: str = ""
     """What could not be read of it."""
+    kept_worktree: str = ""
+    """Where it has worked, if that is still there."""
 
 
 class AgentTree(Struct, frozen=True, omit_defaults=True):
@@ -58,6 +61,7 @@ def tree_of(options: Options, wanted: str = "") -> AgentTree:
     is_running = card.state == "running"
     agents, groups = growing.below(reading.entries, is_running=is_running)
     steps, calls, spent = _amounts(reading.entries, price)
+    spent += spent_by_those_left(reading.entries, [folder], price)
     trouble = _damage(reading, is_running)
     return AgentTree(card, steps, calls, spent, agents, groups, trouble)
 
@@ -89,7 +93,7 @@ class _Growing:
         has_no_end = record.state == "running"
         if has_no_end and not is_running:  # nobody is there to end it
             record = replace(record, state="interrupted")
-        if record.state == "skipped":
+        if record.never_began:
             return AgentNode(record)
         if len(self._met) > MOST or depth > DEEPEST:
             return AgentNode(record, trouble="whoever worked for it is not looked at")
@@ -99,7 +103,7 @@ class _Growing:
         if has_no_end:
             record = _so_far(record, entries, self._price)
         agents, groups = self.below(entries, is_running=is_running, depth=depth + 1)
-        return AgentNode(record, agents, groups, trouble)
+        return AgentNode(record, agents, groups, trouble, _left_worktree(record))
 
     def _read(self, record: AgentRecord, is_running: bool) -> tuple[Reading | None, str]:
         """And what is wrong with it. One that has just begun may have no log yet."""
@@ -116,6 +120,11 @@ class _Growing:
         except ValueError:
             return None, NO_NAME
         return reading, _damage(reading, is_running)
+
+
+def _left_worktree(record: AgentRecord) -> str:
+    is_left = record.state != "running" and record.worktree and os.path.isdir(record.worktree)
+    return record.worktree if is_left else ""
 
 
 def _so_far(record: AgentRecord, entries: Sequence[Entry], price: Price) -> AgentRecord:

@@ -1,5 +1,6 @@
 """One session at a glance: what was asked, what was answered, what it changed, what it cost."""
 
+import os
 from collections.abc import Iterable, Sequence
 
 from detent.app.grounds import grounds_of
@@ -8,11 +9,14 @@ from detent.app.options import Options
 from detent.app.sessions.finding import find
 from detent.app.sessions.records import Overview, TurnView
 from detent.app.sessions.without_index import read_with_card
+from detent.context.account import Price
 from detent.context.books import Books
 from detent.session.facts import Facts
 from detent.session.folding import add, stands
+from detent.session.store import AGENTS
 from detent.session.undo import deeds_of, standing
-from detent.types.agents import ChildChanged
+from detent.types.agents import AgentStarted, ChildChanged
+from detent.types.budget import Spent
 from detent.types.content import Text, plain_text
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied, TurnEnded
 
@@ -26,8 +30,17 @@ def overview(options: Options, wanted: str) -> Overview:
     turns = tuple(_turns(entries))
     stood = standing(deeds_of(entries))
     changed = _changed(entry for entry in entries if stood.get(entry.seq, True))
-    spent = Books(prices(grounds.settings)).read(entries).total
-    return Overview(card, turns, changed, spent)
+    return Overview(card, turns, changed, _spent(entries, path, prices(grounds.settings)))
+
+
+def _spent(entries: Sequence[Entry], path: str, price: Price) -> Spent:
+    spent = Books(price).read(entries).total
+    if any(isinstance(entry, AgentStarted) for entry in entries):
+        from detent.app.agents.mending import spent_by_those_left
+
+        folder = os.path.join(path.removesuffix(".jsonl"), AGENTS)
+        spent += spent_by_those_left(entries, [folder], price)
+    return spent
 
 
 def _turns(entries: Sequence[Entry]) -> Iterable[TurnView]:

@@ -116,10 +116,11 @@ def _agent(node: AgentNode, begin: str, below: str, width: int, brush: Brush) ->
     if record.state == "running":
         amounts.pop()  # how long it took is known in the end
     if record.state != "completed":
-        amounts = [_standing(record), *([] if record.state == "skipped" else amounts)]
+        amounts = [_standing(record), *([] if record.never_began else amounts)]
     yield _line(head, amounts, width, brush)
     behind = below + (brush.beside if node.agents else "   ")
-    for text in (record.error, node.trouble):
+    kept = node.kept_worktree and f"its worktree is kept in {node.kept_worktree}"
+    for text in (record.error, node.trouble, kept):
         if text:
             yield _fit(f"{behind}({one_line(text)})", width)
     yield from agent_lines(node.agents, node.groups, width, brush, below)
@@ -133,8 +134,7 @@ def _called(record: AgentRecord) -> str:
 
 
 def _standing(record: AgentRecord) -> str:
-    reason = record.stop_reason
-    return one_line(f"{record.state}: {reason}") if reason else record.state
+    return one_line(f"{record.state}: {record.cause}") if record.cause else record.state
 
 
 def _group(group: Group) -> tuple[str, list[str]]:

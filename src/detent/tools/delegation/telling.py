@@ -37,7 +37,7 @@ def came_to(record: AgentRecord) -> str:
             return "It is still running."
         case "skipped":
             return f"Not begun: {record.stop_reason or record.error}."
-    reasons = dict.fromkeys(filter(None, (record.stop_reason, record.error)))
+    reasons = dict.fromkeys(filter(None, (record.cause, record.error)))
     why = f"[{': '.join((record.state, *reasons))}]"
     return f"{answer}\n\n{why}" if answer else why
 

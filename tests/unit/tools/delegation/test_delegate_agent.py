@@ -266,7 +266,7 @@ async def test_one_that_cannot_be_had_or_breaks_does_not_touch_the_others() -> N
     assert "## a: failed\n[failed: not started: There is no agent 'poet'.]" in outcome.text
     assert "[failed: ValueError: oh]" in outcome.text
     assert "[failed: it was cancelled]" in outcome.text
-    assert "half of it\n\n[stopped: user_cancelled]" in outcome.text
+    assert "half of it\n\n[stopped]" in outcome.text
     assert agents.skipped == {"e": "its dependency `a` failed"}
     assert agents.groups["call_1/g"].failed == 4
 
