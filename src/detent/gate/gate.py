@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 Propose = Callable[[dict[str, Any]], Proposal]
 """The call with other arguments."""
 
-SPOKESMEN = ("person", "user", "host")
-"""Whoever answers so gives the words of the user."""
-
 
 class Gatekeeper:
     def __init__(  # noqa: PLR0913  a session is made of that many parts
@@ -309,7 +306,9 @@ class Gatekeeper:
 
     async def _answered(self, said: Answer, verdict: Ask, hook: HookAnswer) -> Admitted | Refused:
         if not said.allowed:
-            return Refused(_why_not(said, verdict), said.by)
+            from detent.gate.refusing import why_not
+
+            return Refused(why_not(said, verdict), said.by)
         await self._keep("allow", said.rules, said.scope)
         await self._keep("ask", said.asks, said.scope)
         await self._keep("deny", said.denies, said.scope)
@@ -345,7 +344,7 @@ class Gatekeeper:
 
     async def review(self, proposal: Proposal, outcome: Outcome, ms: int = 0) -> Revised:
         """After the call, which took so many milliseconds."""
-        stop, self._interrupted = self._interrupted, ""
+        stop = self.interruption()
         if not self.hears("after_call"):
             return Revised(outcome, stop)
         from detent.gate.hooks.moments import after
@@ -355,6 +354,10 @@ class Gatekeeper:
 
     def interrupt(self, reason: str) -> None:
         self._interrupted = reason
+
+    def interruption(self) -> str:
+        reason, self._interrupted = self._interrupted, ""
+        return reason
 
     async def prompted(self, content: tuple[UserBlock, ...]) -> str:
         """Text that hooks add to a prompt. A hook that denies raises PromptBlocked."""
@@ -438,13 +441,3 @@ def _only_asks(effect: Effect) -> bool:
 
 def _refusal(verdict: Deny) -> Refused:
     return Refused(verdict.reason or f"Denied by {verdict.source}.", verdict.source)
-
-
-def _why_not(said: Answer, verdict: Ask) -> str:
-    """The model must be able to tell whose words are whose: those of a person come first."""
-    hint = f"The rule {verdict.rules[0]} would permit it." if verdict.rules else ""
-    answer = said.reason.strip() or "The user denied it."
-    if said.by not in SPOKESMEN or not said.reason.strip():
-        return " ".join(filter(None, (verdict.reason, answer, hint)))
-    stop = "" if answer[-1] in ".!?…" else "."
-    return " ".join(filter(None, (f"The user said: {answer}{stop}", verdict.reason, hint)))

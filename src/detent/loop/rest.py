@@ -31,9 +31,15 @@ WRAP_UP_IN_FORM = (
 
 
 async def at_rest(kit: Kit, tally: Tally, reply: Reply, steered: bool) -> Halt | None:
-    """None when the turn goes on. Calls decide; the stop reason only refines."""
-    if steered:
-        return None
+    """None when the turn goes on."""
+    halt = None if steered else await rests(kit, tally, reply)
+    if halt is None and (reason := kit.gate.interruption()):
+        return Halt("hook_stopped", reason)
+    return halt
+
+
+async def rests(kit: Kit, tally: Tally, reply: Reply) -> Halt | None:
+    """Calls decide; the stop reason only refines."""
     if reply.calls:
         return await after_calls(kit, tally, reply) or given_up(tally)
     match reply.stop:

@@ -345,6 +345,9 @@ class Gate(Protocol):
     async def review(self, proposal: Proposal, outcome: Outcome, ms: int = 0) -> Revised: ...
     async def prompted(self, content: tuple[UserBlock, ...]) -> str: ...
     async def stopping(self, text: str, again: bool) -> str: ...
+    def interruption(self) -> str:
+        """Why the turn is to end, once: a question of somebody who works for it was answered so."""
+
     def opened(self) -> str:
         """How the session began (startup, resume), once and only if a hook wants to know."""
 

@@ -16,7 +16,7 @@ from detent.app.permissions.candidates import candidates
 from detent.app.permissions.past import PastCall
 from detent.app.permissions.policies import decided
 from detent.gate.commands import look
-from detent.gate.gate import SPOKESMEN
+from detent.gate.refusing import SPOKESMEN
 from detent.gate.terms import Policy, Rule
 from detent.ports import Proposal
 from detent.types.effects import Runs

@@ -92,6 +92,9 @@ class RecordedGate:
     async def stopping(self, text: str, again: bool) -> str:
         return self._said("stop hook", [self._tape.next])
 
+    def interruption(self) -> str:
+        return self._stop()
+
     def opened(self) -> str:
         entry = self._tape.next
         is_told = isinstance(entry, Reminded) and entry.source == "session hook"

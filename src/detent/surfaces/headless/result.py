@@ -1,6 +1,6 @@
 """The result object: one record of what a turn did, cost and left behind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -23,6 +23,7 @@ from detent.types.events import (
     Replied,
     TurnEnded,
 )
+from detent.types.files import Change
 from detent.types.outcomes import Cut, Done, Refused
 from detent.types.usage import Usage
 
@@ -77,7 +78,7 @@ class TurnRecord:
         if isinstance(event, Replied | CallStarted | CallEnded | Compacted | TurnEnded):
             self._events.append(event)
         elif isinstance(event, ChildChanged):
-            self._changed_below.update((change.path, None) for change in event.changed)
+            self._changed_below.update(dict.fromkeys(_files(event.changed)))
         elif isinstance(event, Nested):
             self._look_below(event)
         if isinstance(event, Reminded) and event.source == "budget":
@@ -229,6 +230,8 @@ class TurnRecord:
         for event in self._events:
             if isinstance(event, CallStarted) and event.call_id in finished:
                 changed.update((e.path, None) for e in event.effects if isinstance(e, Writes))
+            elif isinstance(event, CallEnded):  # by a command, too
+                changed.update(dict.fromkeys(_files(event.changed)))
         return list(changed | self._changed_below)
 
     def _commands(self) -> list[dict[str, Any]]:
@@ -316,6 +319,13 @@ def failed_result(session: str, message: str, reason: str) -> dict[str, Any]:
         "commands": [],
         "budget": {"limits": {}, "used": {}},
     }
+
+
+def _files(changes: Iterable[Change]) -> Iterator[str]:
+    """Without folders that came or went with them."""
+    for change in changes:
+        if {change.before.kind, change.after.kind} - {"none", "folder"}:
+            yield change.path
 
 
 def _denial(call: CallEnded, arguments: str) -> dict[str, Any]:
