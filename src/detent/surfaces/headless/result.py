@@ -219,10 +219,10 @@ class TurnRecord:
         ]
 
     @property
-    def refused(self) -> list[CallEnded]:
-        """Those of subagents, too."""
+    def refused(self) -> list[tuple[str, CallEnded]]:
+        """With the subagent whose call it was, if it was one's."""
         below = () if self._refused_below is None else self._refused_below.calls
-        return [*self.summary().refused, *(call for _, call in below)]
+        return [*(("", call) for call in self.summary().refused), *below]
 
     def _files_changed(self) -> list[str]:
         finished = {e.call_id for e in self._ended_calls() if isinstance(e.outcome, Done)}

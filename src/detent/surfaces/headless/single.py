@@ -77,8 +77,8 @@ async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> 
     async with aclosing(session.send(prompt)) as events:
         async for event in events:
             record.add(event)
-            look(event)
             await show(event)
+            look(event)
 
 
 async def _end(
@@ -97,8 +97,9 @@ async def _end(
     elif ended.error and not is_resumable:
         tell(ended.error)
         _tell_way_on(session, ended)
-    for refused in record.refused if output == "text" else ():
-        tell(f"not permitted: {refused.name}. {refused.outcome.reason}")  # type: ignore[union-attr]
+    for agent, refused in record.refused if output == "text" else ():
+        whose = f" of {agent}" if agent else ""
+        tell(f"not permitted: {refused.name}{whose}. {refused.outcome.reason}")  # type: ignore[union-attr]
     if is_resumable:
         tell(f'interrupted; go on with: detent -p -r {session.id} "…"')
     code = exit_code(ended.reason, refused=bool(record.refused), status=ended.status)

@@ -12,6 +12,7 @@ from detent.surfaces.headless.stdout import Stdout
 from detent.types.codec import encode
 from detent.types.content import Call, plain_text
 from detent.types.events import (
+    CallStarted,
     Discarded,
     Event,
     Prompted,
@@ -57,6 +58,8 @@ class TextWriter:
                     await self._write(plain_text(content))
                 if calls or stop not in GOES_ON:
                     await self._end_line()
+            case CallStarted() if live:  # what is told of it has lines of its own
+                await self._end_line()
             case TurnEnded() | Prompted() | Reminded(source="stop hook" | "background"):
                 # What comes now is another answer.
                 await self._end_line()
