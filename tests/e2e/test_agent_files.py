@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -91,6 +93,35 @@ def test_what_may_not_be_written_here_may_not_be_merged_either(runner: Runner) -
     assert ran.code == 0, ran
     assert not (runner.work / ".detent-worktrees").exists(), "it goes with the session"
     assert len(git(runner, "worktree", "list").splitlines()) == 1
+
+
+def test_one_that_was_stopped_says_where_its_work_is(runner: Runner, tmp_path: Path) -> None:
+    """To the model when the session goes on, and to people in the tree."""
+    repository(runner, a="one\n")
+    pipe = Pipe(tmp_path / "pipe")
+    released = threading.Event()
+
+    def hang(request: Request) -> Any:
+        (tmp_path / "pipe").write_text("asked\n")
+        released.wait(30)
+        return reply("nobody hears it")
+
+    start = reply(agent("worker", isolation="worktree"))
+    model = serve(runner, start, reply("I see"), worker=[bash("echo half > a"), hang])
+    live = runner.start("-p", "go", *EDITS)
+    assert pipe.line() == "asked"
+    os.kill(live.pid, signal.SIGINT)
+    assert live.wait() == 130
+    released.set()
+    pipe.close()
+    (kept,) = (runner.work / ".detent-worktrees").glob("agent*")
+    assert runner.prompt("what now?", "--continue", *EDITS).code == 0
+    (told,) = model.results()
+    assert f"its worktree is kept in {kept} (a (+1 −1))" in told
+    assert f"Agent with `resume` {kept.name} lets it go on." in told
+    tree = runner.run("agents", "tree").stdout
+    assert "worker · stopped · 1 step " in tree
+    assert f"(its worktree is kept in {kept})" in tree
 
 
 def test_one_that_was_killed_goes_on_in_its_worktree(runner: Runner, tmp_path: Path) -> None:

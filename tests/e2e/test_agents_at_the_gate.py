@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -396,6 +397,23 @@ def test_who_wants_to_fail_at_the_first_question_does_so_below_too(runner: Runne
     (denied,) = ran.result["permission_denials"]
     assert denied["tool_input"]["command"] == "touch x" and denied["agent_id"].startswith("agent_")
     assert {name: len(heard) for name, heard in model.heard.items()} == {"": 1, "a": 1, "b": 1}
+
+
+def test_and_so_does_one_in_the_background(runner: Runner) -> None:
+    """The session rests meanwhile: it is not asked again."""
+    behind = call("Agent", {"description": "a", "prompt": "TASK a", "run_in_background": True})
+    rests = threading.Event()
+
+    def resting(request: Request) -> str:
+        rests.set()
+        return "waiting"
+
+    wants = reply(call("Bash", command="touch x"), hold=rests, hold_after=0)
+    model = serve(runner, reply(behind), resting, "never", a=(wants, "no"))
+    ran = runner.prompt("go", "--on-ask", "fail", "--output-format", "text")
+    assert ran.code == 3, ran
+    assert {name: len(heard) for name, heard in model.heard.items()} == {"": 2, "a": 1}
+    assert re.search(r"not permitted: Bash of agent_\w+\. Running `touch x` needs", ran.stderr), ran
 
 
 def test_callbacks_of_a_host_are_told_whose_call_it_is(runner: Runner) -> None:

@@ -115,16 +115,16 @@ def test_files_changed_and_commands_with_exit_codes(runner: Runner) -> None:
         reply(call("Read", file_path="old.txt")),
         reply(call("Edit", file_path="old.txt", old_string="one", new_string="two")),
         reply(call("Edit", file_path="old.txt", old_string="absent", new_string="three")),
-        reply(call("Bash", command="exit 3"), call("Bash", command="true")),
+        reply(call("Bash", command="exit 3"), call("Bash", command="mkdir d; echo x > d/made")),
         "done",
     )
     ran = runner.prompt("x", "--dangerously-skip-permissions")
     assert ran.code == 0, ran
-    expected = [str(runner.work / "new.txt"), str(runner.work / "old.txt")]
+    expected = [str(runner.work / name) for name in ("new.txt", "old.txt", "d/made")]
     assert ran.result["files_changed"] == expected
     assert ran.result["commands"] == [
         {"command": "exit 3", "exit_code": 3},
-        {"command": "true", "exit_code": 0},
+        {"command": "mkdir d; echo x > d/made", "exit_code": 0},
     ]
     assert (runner.work / "old.txt").read_text() == "two\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -123,3 +124,43 @@ def descendants(pid: int) -> list[int]:
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         below = [int(one) for one in file.read().split()]
     return [*below, *(one for each in below for one in descendants(each))]
+
+
+def test_the_one_last_answer_of_a_spent_budget_is_the_sessions(runner: Runner) -> None:
+    """Else each agent would go beyond it anew."""
+    look = reply(call("Glob", pattern="*"))
+    lead = [reply(*agents("child", BREADTH)), "what there is"]
+    runner.serve(scenarios={"lead": lead, "child": [look, "more"]}, pick="by_turn")
+    flags = ("--max-model-calls", str(1 + BREADTH), "--on-budget", "wrap_up")
+    ran = runner.prompt("SCENARIO:lead go", *flags)
+    assert ran.code == 4, ran
+    assert ran.result["result"] == "what there is"
+    assert ran.result["budget"]["used"]["model_calls"] == 2 + BREADTH
+
+
+def test_what_agents_have_spent_that_were_killed_counts_at_once(runner: Runner) -> None:
+    """Nothing is written for that: it is only looked at."""
+    asked = threading.Event()
+
+    def hang(request: Request) -> Reply:
+        asked.set()
+        return reply("nobody hears it", hold=threading.Event())
+
+    look = reply(call("Glob", pattern="*"))
+    lead = [reply(*agents("child", 1)), "done"]
+    runner.serve(scenarios={"lead": lead, "child": [look, look, hang]}, pick="by_turn")
+    live = runner.start("-p", "SCENARIO:lead go")
+    assert asked.wait(PATIENCE)
+    live.kill()
+    (log,) = runner.logs
+    before = log.read_bytes()
+    usage = [e["usage"] for path in (log, *log.with_suffix("").glob("agents/*.jsonl"))
+             for line in path.read_text().splitlines()
+             if (e := json.loads(line))["type"] == "replied"]  # fmt: skip
+    spent = sum(one.get("input", 0) + one.get("output", 0) for one in usage)
+    assert len(usage) == 3 and spent
+    head, child = runner.run("agents", "tree").stdout.splitlines()
+    assert f" {spent} tokens " in head and "interrupted · 2 steps" in child
+    rows = [line.split() for line in runner.run("-p", "-c", "/budget").stdout.splitlines()]
+    assert [row[1] for row in rows if row[:1] == ["tokens"]] == [str(spent)], rows
+    assert log.read_bytes() == before

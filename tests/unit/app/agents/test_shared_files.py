@@ -149,6 +149,34 @@ async def test_of_two_who_change_a_file_the_second_is_told_what_the_first_did(
 
 
 @in_loop
+async def test_of_two_who_make_the_same_file_the_second_is_told_what_is_in_it(
+    tmp_path: Path,
+) -> None:
+    folder = project(tmp_path)
+    told: list[str] = []
+
+    def writes(who: str) -> list[Any]:
+        write = act("Write", file_path="new.txt", content=f"by {who}\n")
+
+        def again(request: Request) -> Reply | str:
+            told.append(results_of(request))
+            return write if "has made" in told[-1] else "Done."
+
+        return [write, again]
+
+    model = CrewModel(
+        {GO: [delegating("One.", "Two."), "Done."], "One.": writes("1"), "Two.": writes("2")}
+    )
+    async with crew_session(tmp_path, model, **FREE) as session:
+        await session.run_turn(GO)
+        assert len(changes_told(session)) == 2
+    (refused,) = [text for text in told if "has made" in text]
+    first, second = ("1", "2") if "(One.)" in refused else ("2", "1")
+    assert f"has made {folder / 'new.txt'}:" in refused and f"+by {first}" in refused
+    assert (folder / "new.txt").read_text() == f"by {second}\n", "it knew, and tried again"
+
+
+@in_loop
 async def test_edits_of_one_file_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     """Each is told of the others until it has made its own change."""
     count = 5
