@@ -9,6 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from detent.testing import Request, call, reply
 
 from .conftest import Pipe, Runner
@@ -93,6 +95,21 @@ def test_what_may_not_be_written_here_may_not_be_merged_either(runner: Runner) -
     assert ran.code == 0, ran
     assert not (runner.work / ".detent-worktrees").exists(), "it goes with the session"
     assert len(git(runner, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "rule", ["Edit(/src/**)", "Edit(src/**)", "Edit(new.txt)", "Edit(./src/*)"]
+)
+def test_what_is_allowed_of_a_file_is_allowed_of_its_copy(runner: Runner, rule: str) -> None:
+    repository(runner, a="one\n")
+    writes = [reply(call("Write", file_path=path, content="x")) for path in ("src/new.txt", "b")]
+    start = reply(agent("worker", isolation="worktree"))
+    model = serve(runner, start, reply("done"), worker=[*writes, reply("made")])
+    ran = runner.prompt("go", "--allowedTools", rule)
+    assert ran.code == 3, ran
+    assert (runner.work / "src/new.txt").read_text() == "x"
+    assert not (runner.work / "b").exists()
+    assert "The rule Edit(/b) would permit it." in model.results("worker")[1]
 
 
 def test_one_that_was_stopped_says_where_its_work_is(runner: Runner, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Every gate on the way up to the session has a say, as it stands now, and the str
 a person agrees to goes up to the session and counts for all.
 """
 
+import os
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -124,11 +125,11 @@ class ChildGate(Gatekeeper):
         if len(verdicts) == 1 or not isinstance(verdict, Ask):
             return verdict
         offered = (rule for each in verdicts if isinstance(each, Ask) for rule in each.rules)
-        permitting = (rule for rule in dict.fromkeys(offered) if self._permits(rule, proposal))
-        return replace(verdict, rules=tuple(permitting))
+        fitting = (self._fitting(rule, proposal) for rule in dict.fromkeys(offered))
+        return replace(verdict, rules=tuple(dict.fromkeys(filter(None, fitting))))
 
     def verdicts(self, proposal: Proposal, *consents: Rule) -> tuple[Verdict, ...]:
-        higher = self.above.verdicts(proposal, *consents)
+        higher = self.above.verdicts(proposal, *consents, *self._moved(consents))
         if denial := self._objection(proposal):
             return (*higher, denial)
         child = self._child
@@ -146,6 +147,23 @@ class ChildGate(Gatekeeper):
         from detent.gate.copying import with_copies
 
         return with_copies(rules, original, self._workspace)
+
+    def _moved(self, consents: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """What is allowed of a file is allowed of its copy; those above would not know that."""
+        if not self._child.copy_of:
+            return ()
+        known = (*self.rules.allow, *consents)
+        return self.as_here(RuleSet(allow=known)).allow[len(known) :]
+
+    def _fitting(self, text: str, proposal: Proposal) -> str:
+        """The rule as it would be kept: of a file in a copy, for what that is a copy of. Empty
+        where it would not help."""
+        if original := self._child.copy_of:
+            place = os.path.relpath(self._workspace.roots[0], original)
+            meant = text.replace(f"(/{place}/", "(/", 1)
+            if meant != text and self._permits(meant, proposal):
+                return meant
+        return text if self._permits(text, proposal) else ""
 
     def _permits(self, text: str, proposal: Proposal) -> bool:
         """As it would be kept, and for all who have a say."""

@@ -29,6 +29,10 @@ def _moved(rule: Rule, original: str, copy: Workspace) -> Rule | None:
     if what.startswith("//"):
         place = counterpart(what[1:], original, copy.roots[0])
         return replace(rule, what=f"/{place}") if place else None
+    if not what.startswith("/"):  # below the folder that the session began in, by any gate
+        plain = what.removeprefix("./")
+        below = plain if "/" in plain.rstrip("/") else f"**/{plain}"
+        return None if plain.startswith("..") else replace(rule, what=f"/{copy.project}/{below}")
     place = counterpart(real(origin.folder), original, copy.roots[0]) if origin.folder else ""
     return replace(rule, origin=replace(origin, folder=place)) if place else None
 
