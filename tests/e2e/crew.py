@@ -7,9 +7,20 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from detent.testing import Request
+from detent.testing import Request, reply
 
 from .conftest import Runner
+
+
+class Unanswered:
+    """A line that never comes: whoever asks for it can be killed or stopped then."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    def __call__(self, request: Request) -> Any:
+        self.asked.set()
+        return reply("nobody hears it", hold=threading.Event(), hold_after=0)
 
 
 class Model:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from detent.testing import Request, call, reply
+from detent.testing import call, reply
 
-from .conftest import Pipe, Runner
-from .crew import serve
+from .conftest import PATIENCE, Runner
+from .crew import Unanswered, serve
 
 EDITS = ("--permission-mode", "acceptEdits", "--allowedTools", "Bash")
 
@@ -112,25 +110,16 @@ def test_what_is_allowed_of_a_file_is_allowed_of_its_copy(runner: Runner, rule: 
     assert "The rule Edit(/b) would permit it." in model.results("worker")[1]
 
 
-def test_one_that_was_stopped_says_where_its_work_is(runner: Runner, tmp_path: Path) -> None:
+def test_one_that_was_stopped_says_where_its_work_is(runner: Runner) -> None:
     """To the model when the session goes on, and to people in the tree."""
     repository(runner, a="one\n")
-    pipe = Pipe(tmp_path / "pipe")
-    released = threading.Event()
-
-    def hang(request: Request) -> Any:
-        (tmp_path / "pipe").write_text("asked\n")
-        released.wait(30)
-        return reply("nobody hears it")
-
+    hang = Unanswered()
     start = reply(agent("worker", isolation="worktree"))
     model = serve(runner, start, reply("I see"), worker=[bash("echo half > a"), hang])
     live = runner.start("-p", "go", *EDITS)
-    assert pipe.line() == "asked"
+    assert hang.asked.wait(PATIENCE)
     os.kill(live.pid, signal.SIGINT)
     assert live.wait() == 130
-    released.set()
-    pipe.close()
     (kept,) = (runner.work / ".detent-worktrees").glob("agent*")
     assert runner.prompt("what now?", "--continue", *EDITS).code == 0
     (told,) = model.results()
@@ -141,24 +130,15 @@ def test_one_that_was_stopped_says_where_its_work_is(runner: Runner, tmp_path: P
     assert f"(its worktree is kept in {kept})" in tree
 
 
-def test_one_that_was_killed_goes_on_in_its_worktree(runner: Runner, tmp_path: Path) -> None:
+def test_one_that_was_killed_goes_on_in_its_worktree(runner: Runner) -> None:
     repository(runner, a="one\n")
-    pipe = Pipe(tmp_path / "pipe")
-    released = threading.Event()
-
-    def hang(request: Request) -> Any:
-        (tmp_path / "pipe").write_text("asked\n")
-        released.wait(30)
-        return reply("nobody hears it")
-
+    hang = Unanswered()
     model = serve(
         runner, reply(agent("worker", isolation="worktree")), worker=[bash("echo half > a"), hang]
     )
     live = runner.start("-p", "go", *EDITS)
-    assert pipe.line() == "asked"
+    assert hang.asked.wait(PATIENCE)
     live.kill()
-    released.set()
-    pipe.close()
     assert (runner.work / "a").read_text() == "one\n"
     (kept,) = (runner.work / ".detent-worktrees").glob("agent*")
     assert (kept / "a").read_text() == "half\n"

@@ -13,6 +13,7 @@ from detent.sdk.replay import verify
 from detent.testing import Call, Reply, Request, call, reply
 
 from .conftest import PATIENCE, Frame, Runner
+from .crew import Unanswered
 
 CHILDREN = 20
 BREADTH = 5
@@ -140,17 +141,12 @@ def test_the_one_last_answer_of_a_spent_budget_is_the_sessions(runner: Runner) -
 
 def test_what_agents_have_spent_that_were_killed_counts_at_once(runner: Runner) -> None:
     """Nothing is written for that: it is only looked at."""
-    asked = threading.Event()
-
-    def hang(request: Request) -> Reply:
-        asked.set()
-        return reply("nobody hears it", hold=threading.Event())
-
+    hang = Unanswered()
     look = reply(call("Glob", pattern="*"))
     lead = [reply(*agents("child", 1)), "done"]
     runner.serve(scenarios={"lead": lead, "child": [look, look, hang]}, pick="by_turn")
     live = runner.start("-p", "SCENARIO:lead go")
-    assert asked.wait(PATIENCE)
+    assert hang.asked.wait(PATIENCE)
     live.kill()
     (log,) = runner.logs
     before = log.read_bytes()

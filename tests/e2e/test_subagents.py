@@ -20,6 +20,7 @@ from detent.testing import Request, call, reply
 
 from .conftest import PATIENCE, Frame, Pipe, Runner
 from .crew import Model, serve
+from .test_background_jobs import running_with
 
 FREELY = ("--permission-mode", "bypassPermissions")
 WITHIN = 2.0
@@ -363,16 +364,6 @@ def test_a_person_sends_and_stops(runner: Runner) -> None:
 
 
 # Ctrl-c
-
-
-def running_with(marker: str) -> list[str]:
-    lines = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
-        except OSError:
-            continue
-    return [line for line in lines if marker in line]
 
 
 @pytest.mark.parametrize("how", ["foreground", "background"])
