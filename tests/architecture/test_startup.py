@@ -40,7 +40,7 @@ detent.sdk approval channel options session summary
 detent.session log store
 detent.surfaces arguments cli cli.flags cli.main headless headless.activity headless.exit_codes \
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
-headless.text headless.wishes
+headless.text wishes
 detent.tools registry
 detent.types agents budget codec content deltas durable effects errors events files messages \
 outcomes running usage verdicts version

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from detent.surfaces.headless.activity import Activity, LongCalls
-from detent.surfaces.headless.gist import WIDTH, came_to, gist
-from detent.surfaces.headless.shown import shown
 from detent.surfaces.headless.single import view_of
+from detent.surfaces.wording.gist import WIDTH, came_to, gist
+from detent.surfaces.wording.shown import shown
 from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.content import Call, Document, Image, Text
 from detent.types.events import (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from detent.surfaces.budgets import NAMES
 from detent.surfaces.cli.flags import FLAGS, parse
-from detent.surfaces.headless.budget import NAMES
-from detent.surfaces.headless.wishes import BUDGETS, options_from
+from detent.surfaces.wishes import BUDGETS, options_from
 from detent.types.budget import WORDS, Budget
 from detent.types.errors import BadInput
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from detent.surfaces.headless import change
-from detent.surfaces.headless.change import change_lines
+from detent.surfaces.wording import change
+from detent.surfaces.wording.change import change_lines
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from detent.surfaces.cli.flags import FLAGS, NOT_YET, OWN, parse
 from detent.surfaces.cli.help import HEADINGS, SUBCOMMANDS, TAKEN, help_text
-from detent.surfaces.headless.wishes import USUAL_THINKING, options_from
+from detent.surfaces.wishes import USUAL_THINKING, options_from
 from detent.types.errors import BadInput
 
 UUID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"

@@ -3,8 +3,8 @@
 from detent.sdk.agents import agents_of, the_agent
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.cli.sessions import terminal_width, write, write_for_people
-from detent.surfaces.headless.wishes import options_from
 from detent.surfaces.tables.agent_table import agent_lines, told_in_full
+from detent.surfaces.wishes import options_from
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from detent.sdk.context import Shortened, look, look_at_prompt, shortened
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands.context_table import printed
-from detent.surfaces.headless.shown import shown
-from detent.surfaces.headless.wishes import options_from
+from detent.surfaces.wishes import options_from
+from detent.surfaces.wording.shown import shown
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

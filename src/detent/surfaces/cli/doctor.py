@@ -4,8 +4,8 @@ import asyncio
 
 from detent.sdk.doctor import Health, Promised, SandboxHealth, examine
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.shown import visible
-from detent.surfaces.headless.wishes import options_from
+from detent.surfaces.wishes import options_from
+from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

@@ -9,8 +9,8 @@ from detent.sdk.forking import Fork, Forked, find, in_place, into, look_in_place
 from detent.sdk.options import Options
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands.undo import told, told_left
-from detent.surfaces.headless.shown import visible
-from detent.surfaces.headless.wishes import options_from
+from detent.surfaces.wishes import options_from
+from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

@@ -5,7 +5,7 @@ import sys
 
 from detent.sdk.trust import Asking, WouldRun, distrust, trust, trusted_folders, what_would_run
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.shown import visible
+from detent.surfaces.wording.shown import visible
 from detent.types.errors import BadInput
 
 KINDS = {

@@ -3,7 +3,7 @@
 from detent.sdk.compaction import Uncompacted, uncompact
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.counting import counted
-from detent.surfaces.headless.wishes import options_from
+from detent.surfaces.wishes import options_from
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

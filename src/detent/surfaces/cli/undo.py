@@ -18,8 +18,8 @@ from detent.sdk.undo import (
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.commands.undo import told, told_redo, told_steps
 from detent.surfaces.headless.exit_codes import ERROR
-from detent.surfaces.headless.shown import visible
-from detent.surfaces.headless.wishes import options_from
+from detent.surfaces.wishes import options_from
+from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 

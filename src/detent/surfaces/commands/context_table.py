@@ -7,7 +7,7 @@ from itertools import starmap
 
 from detent.sdk.context import ContextLedger, LedgerBlock
 from detent.surfaces.headless.context_usage import lengths
-from detent.surfaces.headless.shown import shown
+from detent.surfaces.wording.shown import shown
 from detent.types.budget import Spent
 
 MOST_BLOCKS = 12

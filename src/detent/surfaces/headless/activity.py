@@ -163,13 +163,13 @@ def title(started: CallStarted) -> str:
     """`Read`; `Agent look at a`"""
     if started.name not in GIVES_WORK:
         return started.name
-    from detent.surfaces.headless.gist import work_title
+    from detent.surfaces.wording.gist import work_title
 
     return f"{started.name} {work_title(started.arguments)}".rstrip()
 
 
 def _tell_start(started: CallStarted) -> None:
-    from detent.surfaces.headless.gist import todos
+    from detent.surfaces.wording.gist import todos
 
     say_cut(f"  → {started.name} {_gist(started.arguments)}")
     for line in todos(started.arguments):
@@ -177,13 +177,13 @@ def _tell_start(started: CallStarted) -> None:
 
 
 def _tell_end(ended: CallEnded, called: str) -> None:
-    from detent.surfaces.headless.gist import came_to
+    from detent.surfaces.wording.gist import came_to
 
     say_cut(f"  {mark(ended.outcome)} {called} · {ended.ms} ms · {came_to(ended.outcome)}")
 
 
 def _tell_unrun(ended: CallEnded, arguments: str) -> None:
-    from detent.surfaces.headless.gist import came_to
+    from detent.surfaces.wording.gist import came_to
 
     say_cut(f"  {mark(ended.outcome)} {ended.name} {_gist(arguments)}".rstrip())
     say_cut(f"    {came_to(ended.outcome)}")
@@ -198,13 +198,13 @@ def _tell_room(made: Compacted | Trimmed) -> None:
 
 def _gist(arguments: str) -> str:
     """Loaded with the first call: the first request need not wait for it."""
-    from detent.surfaces.headless.gist import gist
+    from detent.surfaces.wording.gist import gist
 
     return gist(arguments)
 
 
 def say_cut(line: str) -> None:
-    from detent.surfaces.headless.gist import cut
+    from detent.surfaces.wording.gist import cut
 
     say(cut(line))
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.surfaces.headless.frames import Frames
-from detent.surfaces.headless.nesting import innermost
+from detent.surfaces.wording.nesting import innermost
 from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.content import Call, plain_text
 from detent.types.events import (

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from detent.sdk.approval import Answer, Question
 from detent.surfaces.headless.activity import tell
-from detent.surfaces.headless.shown import visible
 from detent.surfaces.headless.stdin import Lines
+from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
 
 CHOOSING = "AskUserQuestion"
@@ -108,7 +108,7 @@ def _call(question: Question) -> list[str]:
         command = arguments.pop("command")
         further = [f"  with {_data(arguments)}"] if arguments else []
         return [f"  {tool}: {visible(command, indent=4)}", *further]
-    from detent.surfaces.headless.change import change_lines
+    from detent.surfaces.wording.change import change_lines
 
     change, rest = change_lines(tool, arguments)
     return [f"  {tool} {_data(rest)}", *(f"    {line}" for line in change)]

@@ -14,9 +14,9 @@ from detent.sdk.hooks import Facts
 from detent.sdk.options import Options
 from detent.sdk.session import Session, new_uuid, parse_mode
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.budgets import told
 from detent.surfaces.commands import COMMANDS, Said
 from detent.surfaces.headless.activity import tell, tell_notice
-from detent.surfaces.headless.budget import told
 from detent.surfaces.headless.exit_codes import USAGE, exit_code
 from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
 from detent.surfaces.headless.host_answers import HostApprover

@@ -89,8 +89,8 @@ class TurnRecord:
     def _look_below(self, event: Event) -> None:
         """What it costs, also of one that will never come to its end, or only after this turn; and
         what it was refused."""
-        from detent.surfaces.headless.nesting import innermost
         from detent.surfaces.headless.refused_below import RefusedBelow
+        from detent.surfaces.wording.nesting import innermost
 
         agent, event = innermost(event)
         self._refused_below = self._refused_below or RefusedBelow()

@@ -89,7 +89,7 @@ async def _end(
     jobs = _jobs_ended(session)
     is_resumable = signals.code is not None and bool(session.path)
     if output != "text":
-        from detent.surfaces.headless.budget import told
+        from detent.surfaces.budgets import told
         from detent.surfaces.headless.frames import frame_line
 
         result = record.result(told(session, ended)) | jobs
@@ -138,7 +138,7 @@ def view_of(*, verbose: bool) -> Callable[[Event], None]:
 
 def _tell_way_on(session: Session, ended: TurnEnded) -> None:
     if ended.limit:
-        from detent.surfaces.headless.budget import way_on
+        from detent.surfaces.budgets import way_on
 
         if way := way_on(session, ended):
             tell(f"go on with more: {way}")

@@ -13,7 +13,7 @@ from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.exit_codes import ERROR, READER_GONE, UNAVAILABLE, USAGE
 from detent.surfaces.headless.stdin import read_context
 from detent.surfaces.headless.stdout import ReaderGone, Stdout
-from detent.surfaces.headless.wishes import options_from, with_trace
+from detent.surfaces.wishes import options_from, with_trace
 from detent.types.content import Text
 from detent.types.errors import BadInput, NoModel
 

@@ -63,7 +63,7 @@ class FrameWriter:
 
     async def _show_agent(self, event: Event) -> None:
         from detent.surfaces.headless.agent_frames import AgentFrames
-        from detent.surfaces.headless.nesting import innermost
+        from detent.surfaces.wording.nesting import innermost
 
         if self._agents is None:
             path = self._session.path

@@ -80,6 +80,6 @@ def _fit_for(stdout: Stdout, text: str) -> str:
     """A terminal obeys what a program would only read."""
     if not stdout.is_terminal:
         return text
-    from detent.surfaces.headless.shown import shown
+    from detent.surfaces.wording.shown import shown
 
     return shown(text)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from detent.sdk.agents import AgentKind, Agents
-from detent.surfaces.headless.shown import visible
 from detent.surfaces.tables.widths import fitted, one_line, width_of
+from detent.surfaces.wording.shown import visible
 
 LONGEST_NAME = 32
 

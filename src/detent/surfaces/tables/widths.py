@@ -1,6 +1,6 @@
 """How wide a text is in a terminal, and making it fit."""
 
-from detent.surfaces.headless.shown import shown
+from detent.surfaces.wording.shown import shown
 
 
 def one_line(text: str) -> str:

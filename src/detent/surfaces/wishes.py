@@ -66,7 +66,7 @@ def with_trace(options: Options, write: Any) -> Options:
     """`--debug`: each stage of the turn as it begins, and why things went as they did."""
     import time
 
-    from detent.surfaces.headless.diagnostics import explanation
+    from detent.surfaces.wording.diagnostics import explanation
 
     begun = time.monotonic()
 
@@ -107,7 +107,7 @@ def _budgets(arguments: Arguments) -> dict[str, Any]:
     """Most runs have none, and need not know how they are read."""
     if not BUDGETS & (arguments.values.keys() | arguments.switches):
         return {}
-    from detent.surfaces.headless.budget import budget_options
+    from detent.surfaces.budgets import budget_options
 
     return budget_options(arguments)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from detent.surfaces.headless.shown import visible
+from detent.surfaces.wording.shown import visible
 
 EDITS = ("old_string", "new_string")
 LONGEST = 20_000

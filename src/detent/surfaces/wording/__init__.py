@@ -1,0 +1,1 @@
+"""What happens, in words and lines that every surface shows alike."""
