@@ -19,6 +19,8 @@ import pytest
 
 from detent.testing import Request, Said, Script, ServedScript, script, serve
 
+from .terminal import Term
+
 DETENT = Path(sys.executable).with_name("detent")
 PATIENCE = 30.0
 """Seconds until a run that should have ended or spoken counts as hung. Never waited for."""
@@ -437,3 +439,25 @@ def pipe(runner: Runner) -> Iterator[Pipe]:
     pipe = Pipe(runner.work / "pipe")
     yield pipe
     pipe.close()
+
+
+@pytest.fixture
+def sit(runner: Runner) -> Iterator[Callable[..., Term]]:
+    """`sit("--continue", env={…}, columns=60)`: the command in a terminal of its own."""
+    open_ones: list[Term] = []
+
+    def start(
+        *args: str,
+        columns: int = 100,
+        rows: int = 30,
+        env: Mapping[str, str | None] | None = None,
+    ) -> Term:
+        usual = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        found = runner.env({**usual, **(env or {})})
+        term = Term([DETENT, *args], found, runner.work, columns, rows)
+        open_ones.append(term)
+        return term
+
+    yield start
+    for term in open_ones:
+        term.close()

@@ -1,9 +1,9 @@
 """What people are told on stderr; with `--verbose` one line for each thing that happens."""
 
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from detent.surfaces.lines.telling import say, tell
+from detent.surfaces.wording.marks import mark
 from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.content import Call
 from detent.types.events import (
@@ -21,7 +21,6 @@ from detent.types.events import (
     Trimmed,
     TurnEnded,
 )
-from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused
 
 if TYPE_CHECKING:
     from detent.surfaces.headless.agent_lines import AgentLines
@@ -30,18 +29,6 @@ LONG_WAIT = 1.0
 LONG_CALL = 10
 GIVES_WORK = ("Agent", "delegate_agent")
 """Calls whose progress is not output. Several run at once: lines say which is meant."""
-
-
-def tell(text: str) -> None:
-    """A line to people."""
-    say(f"detent: {text}")
-
-
-def say(text: str) -> None:
-    """Control characters of the world outside do not reach the terminal."""
-    clean = "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
-    with suppress(OSError):
-        print(clean, file=sys.stderr, flush=True)
 
 
 def tell_notice(event: Event) -> None:
@@ -207,15 +194,3 @@ def say_cut(line: str) -> None:
     from detent.surfaces.wording.gist import cut
 
     say(cut(line))
-
-
-def mark(outcome: Outcome) -> str:
-    match outcome:
-        case Done():
-            return "✓"
-        case Failed():
-            return "✗"
-        case Refused():
-            return "⊘"
-        case Cut():
-            return "✂"

@@ -5,8 +5,9 @@ import time
 
 from msgspec import Struct
 
-from detent.surfaces.headless.activity import LONG_CALL, mark, say_cut, tell_notice
+from detent.surfaces.headless.activity import LONG_CALL, say_cut, tell_notice
 from detent.surfaces.wording.gist import amounts, came_to, gist, one_line
+from detent.surfaces.wording.marks import mark
 from detent.surfaces.wording.nesting import innermost
 from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.events import CallEnded, CallStarted, Event, Nested

@@ -10,12 +10,13 @@ from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.budgets import told
 from detent.surfaces.commands import Hear, Said, run
-from detent.surfaces.headless.activity import tell, tell_notice
+from detent.surfaces.headless.activity import tell_notice
 from detent.surfaces.headless.frames import frame_line
 from detent.surfaces.headless.result import TurnRecord
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.streaming import FrameWriter
+from detent.surfaces.lines.telling import tell
 from detent.surfaces.wording.shown import shown
 from detent.types.events import Compacted, Event, Lost, Reason, TurnEnded
 from detent.types.usage import Usage

@@ -1,22 +1,29 @@
 """`--input-format stream-json`: many turns, frames both ways, driven by a host program."""
 
 import asyncio
-import base64
 import gc
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from detent.sdk.commands import custom_commands
 from detent.sdk.hooks import Facts
 from detent.sdk.options import Options
 from detent.sdk.session import Session, new_uuid, parse_mode
 from detent.surfaces.arguments import Arguments
 from detent.surfaces.budgets import told
 from detent.surfaces.commands import COMMANDS, Said
-from detent.surfaces.headless.activity import tell, tell_notice
+from detent.surfaces.commands.custom import (
+    Prepared,
+    as_commands,
+    invoked,
+    is_there,
+    may_be_more,
+    prepared,
+)
+from detent.surfaces.headless.activity import tell_notice
 from detent.surfaces.headless.exit_codes import USAGE, exit_code
 from detent.surfaces.headless.frames import CLIENT_VERSION, frame_line
 from detent.surfaces.headless.host_answers import HostApprover
@@ -24,25 +31,17 @@ from detent.surfaces.headless.host_hooks import hooks_from
 from detent.surfaces.headless.jobs import tell_jobs
 from detent.surfaces.headless.link import Link
 from detent.surfaces.headless.result import TurnRecord, failed_result
+from detent.surfaces.headless.sent import Prompt, Sent, prompt_from, schema_from
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.single import command_in
 from detent.surfaces.headless.start import approver_for
-from detent.surfaces.headless.stdin import Lines
 from detent.surfaces.headless.stdout import ReaderGone, Stdout
 from detent.surfaces.headless.streaming import FrameWriter
+from detent.surfaces.lines.reading import Lines
+from detent.surfaces.lines.telling import tell
 from detent.types.codec import decode_any
-from detent.types.content import Document, Image, Text
 from detent.types.errors import BadInput, NoModel
 from detent.types.events import Prompted, TurnEnded
-
-Prompt = tuple[Text | Image | Document, ...]
-
-
-class Sent(Struct, frozen=True):
-    """What a host wants to say, and what it calls it: each part, where several were joined."""
-
-    content: Prompt
-    uuids: tuple[str, ...] = ()
 
 
 async def converse(options: Options, arguments: Arguments) -> int:
@@ -59,9 +58,9 @@ class Conversation:
         self._prompts: asyncio.Queue[Sent | Said | None] = asyncio.Queue()
         self._is_over = False
         """The host says no more: the last in the queue tells so."""
-        self._next: Said | None = None
+        self._next: Said | Sent | None = None
         """A command that came behind a prompt."""
-        self._obeying: asyncio.Task[dict[str, Any]] | None = None
+        self._obeying: asyncio.Task[Any] | None = None
         """A command that runs."""
         self._session: Session | None = None
         self._writer: FrameWriter | None = None
@@ -107,11 +106,10 @@ class Conversation:
             self._next = None
             return command
         prompt = await self._prompts.get()
-        while isinstance(prompt, Sent) and not self._prompts.empty():
+        while isinstance(prompt, Sent) and not prompt.calls and not self._prompts.empty():
             further = self._prompts.get_nowait()
-            if isinstance(further, Sent):
-                content = (*prompt.content, *further.content)
-                prompt = Sent(content, (*prompt.uuids, *further.uuids))
+            if isinstance(further, Sent) and not further.calls:
+                prompt = prompt.joined(further)
                 continue
             if further is None:
                 self._prompts.put_nowait(None)
@@ -123,10 +121,13 @@ class Conversation:
         session, writer = self._opened()
         await self._replay()
         await self._heed_thinking(session)
+        ready = await self._prepared(prompt, session, writer)
+        if ready is None:
+            return
         record = TurnRecord(session.id, session.price, session.bounds)
         uuid = next(iter(prompt.uuids), "")
         self._joined |= dict.fromkeys(prompt.uuids[1:], uuid)
-        async with aclosing(session.send(prompt.content, uuid=uuid)) as events:
+        async with aclosing(session.send(ready.content, uuid=uuid, wishes=ready.wishes)) as events:
             async for event in events:
                 if self._stop_next:
                     self._stop_next = not session.interrupt()
@@ -144,6 +145,33 @@ class Conversation:
             await writer.state("idle")
         code = exit_code(ended.reason, refused=bool(record.refused), status=ended.status)
         self._code = code if result["is_error"] and ended.reason != "user_cancelled" else 0
+
+    async def _prepared(
+        self, prompt: Sent, session: Session, writer: FrameWriter
+    ) -> Prepared | None:
+        """None where no turn comes of it, and the host was told why."""
+        if not prompt.is_typed or not may_be_more(prompt.content):
+            return Prepared(prompt.content)
+        making = prepared(session, prompt.content, writer.show, with_commands=prompt.calls)
+        task = asyncio.create_task(making)
+        self._obeying = task
+        try:
+            await asyncio.wait([task])
+            if not task.cancelled():
+                return task.result()
+            result = failed_result(session.id, "Interrupted.", "user_cancelled")
+        except BadInput as error:
+            result = failed_result(session.id, str(error), "bad_input")
+            self._code = USAGE
+        finally:
+            self._obeying = None
+            task.cancel()
+            await asyncio.wait([task])
+        await writer.begin()
+        await writer.write(result)
+        if self._prompts.empty():
+            await writer.state("idle")
+        return None
 
     @property
     def _has_more(self) -> bool:
@@ -265,10 +293,23 @@ class Conversation:
             uuid = uuid or new_uuid()
             self._unreplayed.append({**frame, "isReplay": True, "uuid": uuid})
             await self._replay()
-        is_command = not frame.get("client_composed") and command_in(prompt, self._arguments)
-        self._prompts.put_nowait(is_command or Sent(prompt, (uuid,) if uuid else ()))
+        is_typed = not frame.get("client_composed")
+        one = command_in(prompt, self._arguments, self._options) if is_typed else None
+        uuids = (uuid,) if uuid else ()
+        self._prompts.put_nowait(
+            one or Sent(prompt, uuids, is_typed, calls=is_typed and self._calls(prompt))
+        )
         if self._session is not None and self._session.is_running:
             self._session.wait_no_longer()
+
+    def _calls(self, prompt: Prompt) -> bool:
+        """Whether it calls a command that somebody has written."""
+        one = None if self._arguments.on("--disable-slash-commands") else invoked(prompt)
+        if one is None:
+            return False
+        session = self._session
+        found = custom_commands(self._options) if session is None else session.custom_commands
+        return is_there(one, found)
 
     async def _replay(self) -> None:
         """What came before there was a session waits for it."""
@@ -311,7 +352,7 @@ class Conversation:
                 raise ValueError(f"unsupported control request: {other}")
 
     def _initialize(self, request: dict[str, Any]) -> dict[str, Any]:
-        from detent.surfaces.headless.host_agents import told_agents, with_agents
+        from detent.surfaces.headless.host_agents import told_agents, told_styles, with_agents
 
         self._options = with_agents(self._options, request.get("agents"))
         self._forwards_text = bool(request.get("forwardSubagentText"))
@@ -324,10 +365,9 @@ class Conversation:
         if (schema := schema_from(request)) is not None:
             self._options = replace(self._options, json_schema=schema)
         return {
-            "commands": commands_of(self._arguments),
+            "commands": commands_of(self._arguments, self._options),
             "agents": told_agents(self._options),
-            "output_style": "default",
-            "available_output_styles": ["default"],
+            **told_styles(self._options),
             "models": [],
             "account": {},
             "hooks_applied": True,
@@ -366,46 +406,11 @@ class Conversation:
             await session.set_thinking(self._thinking)
 
 
-def commands_of(arguments: Arguments) -> list[dict[str, str]]:
+def commands_of(arguments: Arguments, options: Options) -> list[dict[str, str]]:
     if arguments.on("--disable-slash-commands"):
         return []
-    return [{"name": c.name, "description": c.about, "argumentHint": c.takes} for c in COMMANDS]
-
-
-def schema_from(request: dict[str, Any]) -> dict[str, Any] | None:
-    """`jsonSchema` is what clients send; `outputFormat` is how their users write it."""
-    match request:
-        case {"jsonSchema": dict(schema)}:
-            return schema
-        case {"outputFormat": {"type": "json_schema", "schema": dict(schema)}}:
-            return schema
-        case _:
-            return None
-
-
-def prompt_from(content: Any) -> Prompt:
-    """A string, or blocks of text, images and documents."""
-    if isinstance(content, str):
-        return (Text(content),) if content.strip() else ()
-    blocks: list[Text | Image | Document] = []
-    for block in content if isinstance(content, list) else ():
-        match block:
-            case {"type": "text", "text": str(text)} if text.strip():
-                blocks.append(Text(text))
-            case {"type": "image", "source": {"media_type": str(kind), "data": str(data)}}:
-                blocks.append(Image(kind, data))
-            case {"type": "document", "source": {"media_type": str(kind), "data": str(data)}}:
-                blocks.append(document_from(block, kind, data))
-            case _:
-                pass
-    return tuple(blocks)
-
-
-def document_from(block: dict[str, Any], kind: str, data: str) -> Document:
-    """A text may come as it is; ours are base64 all of them."""
-    if block["source"].get("type") == "text":
-        data = base64.b64encode(data.encode()).decode()
-    return Document(kind, data, str(block.get("title") or ""))
+    commands = (*COMMANDS, *as_commands(custom_commands(options)))
+    return [{"name": c.name, "description": c.about, "argumentHint": c.takes} for c in commands]
 
 
 def _interruption(writer: FrameWriter) -> dict[str, Any]:

@@ -93,6 +93,7 @@ class Frames:
         mode: str,
         commands: tuple[str, ...] = (),
         agents: tuple[str, ...] = (),
+        style: str = "default",
     ) -> dict[str, Any]:
         return self.stamped(
             {
@@ -107,7 +108,7 @@ class Frames:
                 "apiKeySource": "environment" if os.environ.get("ANTHROPIC_API_KEY") else "none",
                 "claude_code_version": CLIENT_VERSION,
                 "detent_version": VERSION,
-                "output_style": "default",
+                "output_style": style,
                 "agents": list(agents),
                 "skills": [],
                 "plugins": [],

@@ -1,4 +1,5 @@
-"""Agents that a host program defines when it introduces itself, and what it is told of all."""
+"""Agents that a host program defines when it introduces itself, and what it is told of all, and of
+output styles."""
 
 from typing import Any
 
@@ -29,3 +30,16 @@ def told_agents(options: Options) -> list[dict[str, str]]:
     models = ({"model": kind.model} if kind.model else {} for kind in kinds)
     named = ({"name": kind.name, "description": kind.description} for kind in kinds)
     return [{**name, **model} for name, model in zip(named, models, strict=True)]
+
+
+def told_styles(options: Options) -> dict[str, Any]:
+    """The one that is set, whether there is such a style or not, and all that there are."""
+    from detent.sdk.interface import interface_of
+    from detent.sdk.styles import styles
+
+    try:
+        chosen = interface_of(options).output_style
+        names = [style.name for style in styles(options=options)]
+    except BadInput:
+        chosen, names = "", ["default"]
+    return {"output_style": chosen or "default", "available_output_styles": names}

@@ -17,8 +17,8 @@ from detent.sdk.hooks import (
     matches,
     read_answer,
 )
-from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.link import HostError, Link
+from detent.surfaces.lines.telling import tell
 
 
 def hooks_from(declared: Any, link: Link, facts: Facts) -> Hooks:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from detent.sdk.session import Job, Session
-from detent.surfaces.headless.activity import tell
+from detent.surfaces.lines.telling import tell
 from detent.types.events import CallEnded, Event, Reminded, TurnEnded
 
 LONGEST = 80

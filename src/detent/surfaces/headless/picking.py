@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from detent.sdk.sessions import SessionCard
-from detent.surfaces.headless import choice as keys
-from detent.surfaces.headless.choice import Choice
+from detent.surfaces.tables import choice as keys
+from detent.surfaces.tables.choice import Choice
 
 ESCAPE_WAIT = 0.05
 """Seconds in which what belongs to an escape comes: a person's Esc has nothing behind it."""

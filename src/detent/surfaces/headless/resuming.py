@@ -2,7 +2,7 @@
 
 from detent.sdk.sessions import Several, resolve, sessions_of
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.activity import tell
+from detent.surfaces.lines.telling import tell
 from detent.types.errors import BadInput
 
 

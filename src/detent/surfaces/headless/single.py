@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.activity import Activity, LongCalls, tell, tell_notice
+from detent.surfaces.headless.activity import Activity, LongCalls, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
 from detent.surfaces.headless.result import TurnRecord
 from detent.surfaces.headless.signals import Signals
 from detent.surfaces.headless.stdout import Stdout
+from detent.surfaces.lines.telling import tell
 from detent.types.agents import AgentStarted
-from detent.types.content import Text
+from detent.types.content import Text, UserBlock
 from detent.types.events import Event, TurnEnded
 
 if TYPE_CHECKING:
+    from detent.sdk.commands import TurnWishes
     from detent.surfaces.commands import Said
     from detent.surfaces.headless.agent_lines import LongWork
 
@@ -45,7 +47,8 @@ async def _answer(
     arguments: Arguments,
     signals: Signals,
 ) -> int:
-    if prompt[0].text.lstrip().startswith("/") and (one := command_in(prompt, arguments)):
+    may_call = prompt[-1].text.lstrip().startswith("/")
+    if may_call and (one := command_in(prompt, arguments, options)):
         from detent.surfaces.headless.commanded import obey_once
 
         return await obey_once(one, options, output, arguments, signals)
@@ -56,25 +59,58 @@ async def _answer(
         record = TurnRecord(session.id, session.price, session.bounds)
         show = _writer(output, session, stdout, arguments)
         verbose = output == "text" and arguments.on("--verbose")
-        await _show_turn(session, prompt, (record, show, view_of(verbose=verbose)))
+        views = (record, show, view_of(verbose=verbose))
+        if may_call or "@" in prompt[-1].text:
+            await _show_more(session, prompt, arguments, views)
+        else:
+            await _show_turn(session, prompt, views)
         code = await _end(session, record, output, stdout, signals)
     for event in session.parting:
         tell_notice(event)
     return code
 
 
-def command_in(prompt: Sequence[Any], arguments: Arguments) -> "Said | None":
-    """Loaded only for what begins with a slash."""
+def command_in(prompt: Sequence[Any], arguments: Arguments, options: Options) -> "Said | None":
+    """Loaded only for what begins with a slash. What is a slip of the pen to us may be a command
+    that somebody has written."""
     if arguments.on("--disable-slash-commands"):
         return None
-    from detent.surfaces.commands import said
+    from detent.surfaces.commands import NAMES, said
 
-    return said(prompt)
+    one = said(prompt)
+    if one is None or one.command.name in NAMES:
+        return one
+    from detent.sdk.commands import custom_commands
+    from detent.surfaces.commands.custom import invoked, is_there
+
+    return None if is_there(invoked(prompt), custom_commands(options)) else one
 
 
-async def _show_turn(session: Session, prompt: tuple[Text, ...], views: Any) -> None:
+async def _show_more(
+    session: Session, prompt: tuple[Text, ...], arguments: Arguments, views: Any
+) -> None:
+    """A turn of somebody's own command, or one whose prompt may name files."""
+    from detent.surfaces.commands.custom import prepared
+
+    _, show, look = views
+
+    async def hear(event: Event) -> None:
+        await show(event)
+        look(event)
+
+    with_commands = not arguments.on("--disable-slash-commands")
+    ready = await prepared(session, prompt, hear, with_commands=with_commands)
+    await _show_turn(session, ready.content, views, ready.wishes)
+
+
+async def _show_turn(
+    session: Session,
+    prompt: "tuple[UserBlock, ...]",
+    views: Any,
+    wishes: "TurnWishes | None" = None,
+) -> None:
     record, show, look = views
-    async with aclosing(session.send(prompt)) as events:
+    async with aclosing(session.send(prompt, wishes=wishes)) as events:
         async for event in events:
             record.add(event)
             await show(event)

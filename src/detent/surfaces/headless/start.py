@@ -1,7 +1,6 @@
 """A headless run, from the command line to the exit code."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable
 
@@ -9,10 +8,10 @@ from msgspec.structs import replace
 
 from detent.sdk.approval import Approver, FailingApprover
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.exit_codes import ERROR, READER_GONE, UNAVAILABLE, USAGE
 from detent.surfaces.headless.stdin import read_context
 from detent.surfaces.headless.stdout import ReaderGone, Stdout
+from detent.surfaces.lines.telling import tell
 from detent.surfaces.wishes import options_from, with_trace
 from detent.types.content import Text
 from detent.types.errors import BadInput, NoModel
@@ -27,8 +26,6 @@ def start(arguments: Arguments) -> int:
     framed = arguments.value("--input-format") == "stream-json"
     if framed and output != "stream-json":
         raise BadInput("--input-format stream-json needs --output-format stream-json")
-    if not framed and not arguments.on("--print") and os.isatty(0):
-        raise BadInput('the interactive terminal is not part of this version; use -p "prompt"')
     options = options_from(arguments)
     if arguments.on("--debug"):
         options = with_trace(options, tell)
@@ -69,7 +66,7 @@ def approver_for(arguments: Arguments) -> Approver | None:
         case "fail":
             return FailingApprover()
         case "stdio":
-            from detent.surfaces.headless.asking import LineApprover
+            from detent.surfaces.lines.asking import LineApprover
 
             return LineApprover()
         case _:

@@ -84,13 +84,17 @@ class FrameWriter:
         """The head of a turn, which has the entry of its prompt, or of a command."""
         await self.state("running")
         session = self._session
+        custom: tuple[str, ...] = ()
+        if self._commands:
+            custom = tuple(one.name for one in session.custom_commands if one.name not in NAMES)
         init = self._frames.init(
             cwd=session.cwd,
             tools=session.tools,
             model=session.model,
             mode=session.mode,
-            commands=self._commands,
+            commands=(*self._commands, *custom),
             agents=tuple(kind.name for kind in session.agents),
+            style=session.output_style,
         )
         await self.write(init)
         if self._agents is not None:

@@ -7,8 +7,8 @@ written when it is whole, and only if no call follows.
 
 from msgspec import UNSET
 
-from detent.surfaces.headless.activity import tell
 from detent.surfaces.headless.stdout import Stdout
+from detent.surfaces.lines.telling import tell
 from detent.types.codec import encode
 from detent.types.content import Call, plain_text
 from detent.types.events import (

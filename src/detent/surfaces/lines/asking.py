@@ -6,8 +6,8 @@ import re
 from typing import Any, Literal
 
 from detent.sdk.approval import Answer, Question
-from detent.surfaces.headless.activity import tell
-from detent.surfaces.headless.stdin import Lines
+from detent.surfaces.lines.reading import Lines
+from detent.surfaces.lines.telling import tell
 from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
 
@@ -32,8 +32,9 @@ KEEP = (
 class LineApprover:
     """One question at a time: a line must not answer another one than the person has read."""
 
-    def __init__(self) -> None:
-        self._lines: Lines | None = None
+    def __init__(self, lines: Lines | None = None) -> None:
+        """Reads stdin from the first question on, unless somebody does so already."""
+        self._lines = lines
         self._turn = asyncio.Lock()
         self._was_withdrawn = False
 

@@ -1,0 +1,129 @@
+"""While the terminal is somebody else's: an editor's, the shell's, or a full screen of our own."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from detent.surfaces.tui.blocks import Told
+from detent.surfaces.tui.screen.terminal import FULL_OFF, FULL_ON
+from detent.surfaces.tui.seat import Seat
+from detent.surfaces.tui.transcript import Transcript
+
+EDITORS = ("VISUAL", "EDITOR")
+CLIPBOARDS = (
+    ("wl-paste", "--type", "image/png"),
+    ("xclip", "-selection", "clipboard", "-t", "image/png", "-o"),
+    ("pngpaste", "-"),
+)
+PNG = b"\x89PNG"
+LARGEST_PICTURE = 20_000_000
+
+
+@asynccontextmanager
+async def lent(seat: Seat) -> AsyncIterator[None]:
+    """The terminal as it was before us; ours again afterwards, with everything painted anew."""
+    stage = seat.stage
+    async with seat.keyboard.set_aside():
+        stage.is_away = True
+        seat.terminal.leave()
+        try:
+            yield
+        finally:
+            seat.terminal.enter()
+            stage.is_away = False
+            stage.painter.forget()
+    stage.paint()
+
+
+async def suspend(seat: Seat) -> None:
+    async with lent(seat):
+        os.kill(os.getpid(), signal.SIGTSTP)
+
+
+async def editor(seat: Seat) -> None:
+    """What is typed, in the editor of the person; what it leaves is what is typed."""
+    named = next(filter(None, map(os.environ.get, EDITORS)), "vi")
+    with tempfile.TemporaryDirectory(prefix="detent-") as folder:
+        path = os.path.join(folder, "prompt.md")
+        _write(path, seat.pasted.unfolded(seat.keyboard.text))
+        async with lent(seat):
+            code = await _edited(named, path)
+        if code:
+            seat.stage.show(Told(f"{named} ended with exit code {code}: nothing was taken over."))
+            return
+        seat.keyboard.put(_read(path))
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().rstrip("\n")
+
+
+async def _edited(named: str, path: str) -> int:
+    """As the person's shell would start it: it may have arguments."""
+    import shlex
+
+    try:
+        process = await asyncio.create_subprocess_exec(*shlex.split(named), path)
+    except (OSError, ValueError):
+        return 127
+    return await process.wait()
+
+
+async def picture(seat: Seat) -> None:
+    """The picture in the clipboard, as a file that goes with the prompt."""
+    data = await _from_clipboard()
+    if data is None:
+        seat.hint = "no picture in the clipboard (wl-paste, xclip or pngpaste fetch one)"
+        seat.stage.touch()
+        return
+    descriptor, path = tempfile.mkstemp(prefix="detent-", suffix=".png")
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    seat.keyboard.insert(seat.pasted.add_picture(path))
+    seat.stage.paint()
+
+
+async def _from_clipboard() -> bytes | None:
+    for argv in CLIPBOARDS:
+        with suppress(OSError, TimeoutError):
+            process = await asyncio.create_subprocess_exec(
+                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            try:
+                data, _ = await asyncio.wait_for(process.communicate(), 3)
+            except TimeoutError:
+                process.kill()
+                raise
+            if data.startswith(PNG) and len(data) <= LARGEST_PICTURE:
+                return data
+    return None
+
+
+async def transcript(seat: Seat) -> None:
+    """Everything that was said and done, on a screen of its own: the scrollback stays as it is."""
+    stage, session = seat.stage, seat.session
+    if session is None:
+        return
+    dialog = Transcript(tuple(session.entries), stage.look, seat.terminal.size)
+    stage.is_away = True
+    seat.terminal.write(FULL_ON)
+    dialog.paint(seat.terminal.write)
+    before = seat.keyboard.taker
+    seat.keyboard.taker = lambda key: dialog.press(key, seat.terminal.write)
+    try:
+        await dialog.over
+    finally:
+        seat.keyboard.taker = before
+        seat.terminal.write(FULL_OFF)
+        stage.is_away = False
+        stage.paint()

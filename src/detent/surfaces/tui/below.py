@@ -1,0 +1,77 @@
+"""Joins the text box and what stands around it: menu, footer, what waits, what runs beside."""
+
+from collections.abc import Sequence
+
+from detent.sdk.files import names_of
+from detent.surfaces.commands import COMMANDS, known
+from detent.surfaces.commands.custom import as_commands
+from detent.surfaces.tui import footer, own_commands
+from detent.surfaces.tui.editing.completing import Completion, Offer
+from detent.surfaces.tui.editing.text_box import PLACEHOLDER
+from detent.surfaces.tui.seat import Seat
+from detent.surfaces.tui.stage import Below, Typed
+
+STARTING = "Starting …"
+
+
+def join(seat: Seat) -> None:
+    stage, keyboard = seat.stage, seat.keyboard
+    completion = Completion(lambda: _commands(seat), lambda: _names(seat), stage.touch, seat.now)
+    seat.completion = completion
+    stage.typed = lambda: Typed(keyboard.text, keyboard.cursor)
+    stage.below = lambda: _below(seat, completion)
+    stage.put_text = keyboard.put
+
+    def take_keys(taker: object) -> None:
+        keyboard.taker = taker  # type: ignore[assignment]
+
+    stage.take_keys = take_keys
+
+    def changed() -> None:
+        seat.overlay = ()
+        if stage.dialog is None:
+            completion.look(keyboard.text, keyboard.cursor)
+
+    keyboard.on_change = changed
+    keyboard.on_paste = seat.pasted.take
+    keyboard.is_running = lambda: seat.conversation is not None and seat.conversation.is_busy
+
+
+def _below(seat: Seat, completion: Completion) -> Below:
+    look, conversation = seat.stage.look, seat.conversation
+    menu = completion.lines(look) or seat.overlay
+    if conversation is None:
+        return Below(menu=menu, footer=(look.theme.paint("faint", STARTING),), busy=seat.busy)
+    session = conversation.session
+    line = footer.drawn(session, conversation.context, seat.keyboard.vim_mode, seat.hint, look)
+    label = "" if seat.stage.view.is_running else conversation.label
+    return Below(
+        menu=menu,
+        footer=(*seat.status, line),
+        queued=conversation.queued,
+        jobs=footer.jobs(session),
+        numbers=footer.numbers(session),
+        hint=PLACEHOLDER,
+        busy=seat.busy or label,
+    )
+
+
+def _commands(seat: Seat) -> Sequence[Offer]:
+    session = seat.session
+    found = list(known(own_commands.COMMANDS).values())
+    if session is not None:
+        taken = (*(command.name for command in COMMANDS), *own_commands.NAMES)
+        found += as_commands(session.custom_commands, taken)
+    return [
+        Offer(
+            f"/{command.name}",
+            command.about,
+            f"/{command.name} " if command.takes else f"/{command.name}",
+            takes_more=bool(command.takes) and not command.takes.startswith("["),
+        )
+        for command in found
+    ]
+
+
+async def _names(seat: Seat) -> Sequence[str]:
+    return await names_of(seat.session) if seat.session is not None else ()

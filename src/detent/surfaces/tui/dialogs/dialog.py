@@ -1,0 +1,92 @@
+"""What every dialog is: lines, keys, and an answer that somebody waits for."""
+
+import asyncio
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.screen.spans import clipped
+
+T = TypeVar("T")
+
+
+class Entry(Struct, frozen=True):
+    """A text that the dialog wants: it is typed into the text box."""
+
+    title: str
+    text: str = ""
+    is_secret: bool = False
+
+
+class Dialog(Generic[T]):
+    """`press` gets the names of keys, and characters as they are."""
+
+    entry: Entry | None = None
+    """Set: the text box is open for it, and `give` gets what was typed."""
+
+    def __init__(self) -> None:
+        self.answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def lines(self, look: Look, height: int) -> list[str]:
+        raise NotImplementedError
+
+    def press(self, key: str) -> None:
+        raise NotImplementedError
+
+    def give(self, text: str) -> None:
+        """What was typed, where it wanted a text."""
+
+    def resolve(self, answer: T) -> None:
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+
+class Row(Struct, frozen=True):
+    label: str
+    about: str = ""
+    value: Any = None
+
+
+class Rows:
+    """Some rows of which one is chosen: by arrows, or by its number."""
+
+    def __init__(self, rows: tuple[Row, ...]) -> None:
+        self.rows = rows
+        self.at = 0
+
+    @property
+    def chosen(self) -> Row | None:
+        return self.rows[self.at] if self.rows else None
+
+    def press(self, key: str) -> bool:
+        """Whether the row that stands is meant now."""
+        if key in ("up", "down", "page up", "page down", "home", "end"):
+            self._move(key)
+        elif key == "enter":
+            return bool(self.rows)
+        elif key.isdecimal() and 0 < int(key) <= len(self.rows):
+            self.at = int(key) - 1
+            return True
+        return False
+
+    def _move(self, key: str) -> None:
+        steps = {"up": -1, "down": 1, "page up": -10, "page down": 10, "home": -(10**9)}
+        last = max(0, len(self.rows) - 1)
+        step = steps.get(key, 10**9)
+        if abs(step) == 1 and self.rows:
+            self.at = (self.at + step) % len(self.rows)
+        else:
+            self.at = max(0, min(last, self.at + step))
+
+    def lines(self, look: Look, most: int) -> list[str]:
+        first = max(0, min(self.at - most // 2, len(self.rows) - most))
+        found = []
+        for number, row in enumerate(self.rows[first : first + most], first):
+            sign = "❯" if number == self.at else " "
+            label = f"{sign} {number + 1}. {row.label}"
+            text = look.theme.paint("accent" if number == self.at else "", label)
+            if row.about:
+                text += look.theme.paint("faint", f"  {row.about}")
+            found.append(clipped(text, look.width))
+        return found

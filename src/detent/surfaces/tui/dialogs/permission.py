@@ -1,0 +1,190 @@
+"""May this run? Exactly what would, the ways to say yes and no, and why it is asked at all."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from detent.sdk.approval import Answer, Question
+from detent.sdk.permissions import Explanation
+from detent.surfaces.tui.dialogs.change import hunks_of
+from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row, Rows
+from detent.surfaces.tui.drawing import diff
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.screen.spans import Span, clipped, painted, wrapped
+from detent.surfaces.wording.change import change_lines
+from detent.surfaces.wording.shown import visible
+from detent.types.codec import encode
+from detent.types.effects import Connects, Runs, Writes
+
+Scope = Literal["session", "local", "project", "user"]
+SCOPES: dict[Scope, str] = {
+    "session": "in this session",
+    "local": "for you in this project",
+    "project": "for everybody in this project",
+    "user": "for you everywhere",
+}
+MOST_RULES, MOST_DIFF, MOST_COMMAND = 3, 18, 12
+YES, NO = "yes", "no"
+HINT = "tab: how long the rule holds · e: edit · ?: why am I asked · esc: no, and stop"
+
+
+class PermissionDialog(Dialog[Answer]):
+    def __init__(self, question: Question, explain: Callable[[], Explanation | None]) -> None:
+        """`explain` is called when somebody wants to know more."""
+        super().__init__()
+        self._question = question
+        self._explain = explain
+        self._scope: Scope = "session"
+        self._why: list[str] = []
+        self._rows = Rows(())
+        self._wanted: Literal["", "reason", "edit"] = ""
+        self._hunks = hunks_of(self._tool, self._arguments, question.proposal.cwd)
+        self._renew()
+
+    @property
+    def _tool(self) -> str:
+        return self._question.proposal.tool
+
+    @property
+    def _arguments(self) -> dict[str, Any]:
+        return self._question.proposal.arguments
+
+    def _renew(self) -> None:
+        at = self._rows.at
+        kept = SCOPES[self._scope]
+        rules = self._question.rules[:MOST_RULES]
+        self._rows = Rows((
+            Row("Yes, this once", value=YES),
+            *(Row(f"Yes, and from now on {kept}: {visible(rule)}", value=rule) for rule in rules),
+            Row("No, and tell why", value=NO),
+        ))  # fmt: skip
+        self._rows.at = at
+
+    def press(self, key: str) -> None:
+        match key:
+            case "escape" | "ctrl+c":
+                self.resolve(Answer(False, interrupt=True, by="user"))
+            case "tab":
+                order = list(SCOPES)
+                self._scope = order[(order.index(self._scope) + 1) % len(order)]
+                self._renew()
+            case "?":
+                self._why = [] if self._why else _told(self._explain(), self._question)
+            case "e":
+                self._begin_edit()
+            case "y":
+                self.resolve(Answer(True, by="user"))
+            case "n":
+                self._rows.at = len(self._rows.rows) - 1
+                self._chosen()
+            case _ if self._rows.press(key):
+                self._chosen()
+
+    def _chosen(self) -> None:
+        row = self._rows.chosen
+        value = row.value if row is not None else NO
+        if value == YES:
+            self.resolve(Answer(True, by="user"))
+        elif value == NO:
+            self._wanted = "reason"
+            self.entry = Entry("Tell the model why, or what to do instead (enter alone: just no)")
+        else:
+            self.resolve(Answer(True, rules=(value,), scope=self._scope, by="user"))
+
+    def _begin_edit(self) -> None:
+        key = edited_key(self._tool, self._arguments)
+        if key:
+            self._wanted = "edit"
+            self.entry = Entry(f"Edit {key}; enter runs it as it is then", self._arguments[key])
+
+    def give(self, text: str) -> None:
+        wanted, self.entry = self._wanted, None
+        if wanted == "edit":
+            key = edited_key(self._tool, self._arguments)
+            self.resolve(Answer(True, arguments={**self._arguments, key: text}, by="user"))
+        else:
+            self.resolve(Answer(False, text.strip(), by="user"))
+
+    def lines(self, look: Look, height: int) -> list[str]:
+        theme, question = look.theme, self._question
+        who = f"The subagent {visible(question.agent)}" if question.agent else "Detent"
+        name = visible(self._tool)
+        lines = [theme.paint("asking", clipped(f"{who} wants to use {name}", look.width))]
+        lines += self._what(look)
+        lines += [theme.paint("faint", line) for line in _around(question)]
+        reason = wrapped([Span(visible(question.reason), "faint")], look.width)
+        lines += [painted(row, theme) for row in reason]
+        lines += [theme.paint("faint", clipped(f"  {line}", look.width)) for line in self._why]
+        if self.entry is not None:
+            return [*lines[: max(3, height - 4)], theme.paint("strong", self.entry.title)]
+        rows = self._rows.lines(look, 9)
+        room = max(3, height - len(rows) - 2)
+        return [*lines[:room], *rows, theme.paint("faint", clipped(HINT, look.width))]
+
+    def _what(self, look: Look) -> list[str]:
+        """Exactly what would run, or change."""
+        arguments = dict(self._arguments)
+        if self._tool == "Bash" and isinstance(arguments.get("command"), str):
+            command = visible(arguments.pop("command")).split("\n")
+            rest = [f"with {_data(arguments)}"] if arguments else []
+            return _framed([*command[:MOST_COMMAND], *_more(command, MOST_COMMAND), *rest], look)
+        if self._hunks:
+            path = str(arguments.get("file_path", ""))
+            added, removed = diff.counted_lines(self._hunks)
+            head = f"{visible(path)}  +{added} -{removed}"
+            drawn = diff.drawn(self._hunks, path, look.width - 2, look.theme, MOST_DIFF)
+            return [f"  {head}", *(f"  {line}" for line in drawn)]
+        change, rest_of = change_lines(self._tool, arguments)
+        return _framed([_data(rest_of), *change[:MOST_DIFF], *_more(change, MOST_DIFF)], look)
+
+
+def edited_key(tool: str, arguments: dict[str, Any]) -> str:
+    """The argument that a person may write anew: the command, or the new text."""
+    keys = {"Bash": "command", "Write": "content", "Edit": "new_string"}
+    key = keys.get(tool, "")
+    return key if isinstance(arguments.get(key), str) else ""
+
+
+def _around(question: Question) -> list[str]:
+    """Where it would run, what it touches besides, and what of the net it reaches."""
+    proposal = question.proposal
+    lines = [f"  in {visible(proposal.cwd)}"] if proposal.cwd else []
+    writes = [visible(effect.path) for effect in proposal.effects if isinstance(effect, Writes)]
+    hosts = [visible(effect.host) for effect in proposal.effects if isinstance(effect, Connects)]
+    outside = any(isinstance(effect, Runs) and effect.outside for effect in proposal.effects)
+    if writes and proposal.tool not in ("Edit", "Write", "MultiEdit"):
+        lines.append(f"  writes {', '.join(writes[:4])}")
+    if hosts:
+        lines.append(f"  network: {', '.join(hosts[:4])}")
+    if outside:
+        lines.append("  outside of the sandbox: with all of your rights, the network included")
+    return lines
+
+
+def _told(found: Explanation | None, question: Question) -> list[str]:
+    if found is None:
+        return ["Nothing more is known."]
+    lines = [f"Decided by: {visible(found.layer)}. {visible(found.reason)}"]
+    if len(found.commands) > 1:
+        lines.append("It runs:")
+        lines += (f"  {n}. {visible(' '.join(c))}" for n, c in enumerate(found.commands, 1))
+    if found.proven is False:
+        lines.append("Not all of it could be understood: no allow rule covers it.")
+    for rule in found.considered[:6]:
+        fits = "fits" if rule.matched else "does not fit"
+        place = f" ({visible(rule.path)}:{rule.line})" if rule.path else ""
+        lines.append(f"{rule.list} {visible(rule.text)} {fits}{place}")
+    if found.permits:
+        lines.append(f"Rules that would permit it: {', '.join(map(visible, found.permits[:3]))}")
+    return lines
+
+
+def _framed(lines: list[str], look: Look) -> list[str]:
+    return [clipped(f"  {line}", look.width) for line in lines]
+
+
+def _more(lines: list[str], most: int) -> list[str]:
+    return [f"… {len(lines) - most} more lines"] if len(lines) > most else []
+
+
+def _data(arguments: dict[str, Any]) -> str:
+    return visible(encode(arguments).decode())

@@ -1,0 +1,26 @@
+"""Which session to go on with."""
+
+from collections.abc import Sequence
+
+from detent.sdk.sessions import SessionCard
+from detent.surfaces.tables.choice import Choice
+from detent.surfaces.tui.dialogs.dialog import Dialog
+from detent.surfaces.tui.drawing.blocks import Look
+
+
+class SessionDialog(Dialog[SessionCard | None]):
+    def __init__(self, cards: Sequence[SessionCard]) -> None:
+        super().__init__()
+        self._choice = Choice(cards)
+
+    def lines(self, look: Look, height: int) -> list[str]:
+        return self._choice.lines(look.width, max(4, height - 2))
+
+    def press(self, key: str) -> None:
+        if key in ("escape", "ctrl+c", "ctrl+d"):
+            self.resolve(None)
+        elif key == "enter":
+            if self._choice.chosen is not None:
+                self.resolve(self._choice.chosen)
+        else:
+            self._choice.press(key)

@@ -1,0 +1,39 @@
+"""Whether this folder's files may do what they ask for. Nothing of them counts before."""
+
+from typing import Literal
+
+from detent.sdk.trust import WouldRun
+from detent.surfaces.tables.trust_table import lines as told
+from detent.surfaces.tui.dialogs.dialog import Dialog, Row, Rows
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.screen.spans import clipped
+from detent.surfaces.wording.shown import visible
+
+Choice = Literal["for good", "this time", "no"]
+
+
+class TrustDialog(Dialog[Choice]):
+    def __init__(self, found: WouldRun) -> None:
+        super().__init__()
+        self._found = found
+        self._rows = Rows((
+            Row("Trust it, until one of these files asks for something else", value="for good"),
+            Row("Trust it this time", value="this time"),
+            Row("Do not trust it", "its rules that hold back still count", "no"),
+        ))  # fmt: skip
+        self._rows.at = 2
+
+    def press(self, key: str) -> None:
+        if key in ("escape", "ctrl+c"):
+            self.resolve("no")
+        elif self._rows.press(key) and self._rows.chosen is not None:
+            self.resolve(self._rows.chosen.value)
+
+    def lines(self, look: Look, height: int) -> list[str]:
+        head = look.theme.paint("asking", f"Trust the files of {visible(self._found.root)}?")
+        rows = self._rows.lines(look, 5)
+        about = [clipped(f"  {line}", look.width) for line in told(self._found)]
+        most = max(2, height - len(rows) - 2)
+        if len(about) > most:
+            about = [*about[: most - 1], f"  … {len(about) - most + 1} more lines: detent trust"]
+        return [clipped(head, look.width), *about, *rows]

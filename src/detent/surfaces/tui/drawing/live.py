@@ -1,0 +1,147 @@
+"""What is at work now: running calls, subagents, things to do, and the one live line."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from detent.surfaces.tui.drawing import markdown
+from detent.surfaces.tui.drawing.amounts import bar, dollars, seconds, tokens
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.drawing.cards import subject
+from detent.surfaces.tui.screen.spans import clipped, middle_cut
+from detent.surfaces.tui.view import Running, Todo, View, Worker
+from detent.surfaces.wording.gist import BOXES
+from detent.surfaces.wording.shown import shown
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+MOST_TAIL, MOST_CALLS, MOST_WORKERS, MOST_TODOS = 3, 6, 8, 10
+LONGEST_OPEN = 4_000
+"""Characters of an unfinished block that are drawn again with each frame."""
+LONG = 2.0
+"""Seconds after which how long it takes is worth telling."""
+VERBS = {
+    "waiting": "Waiting for the model",
+    "thinking": "Thinking",
+    "writing": "Writing",
+    "calling": "Calling",
+    "working": "Working",
+    "compacting": "Making room",
+    "retrying": "Trying again",
+}
+
+
+class Numbers(Struct, frozen=True):
+    """What the session knows and no event tells."""
+
+    dollars: float = 0.0
+    is_unpriced: bool = False
+    left: str = ""
+    """Of a budget."""
+
+
+def written(view: View, look: Look) -> list[str]:
+    """The end of the answer, as far as it came."""
+    lines: list[str] = []
+    if view.thought and look.shows_thinking:
+        thought = shown(view.thought[-400:]).split("\n")[-MOST_TAIL:]
+        lines += [look.theme.paint("quote", clipped(f"  {line}", look.width)) for line in thought]
+    chunk = view.flow.tail
+    if chunk is not None:
+        if len(chunk.text) > LONGEST_OPEN:
+            chunk = type(chunk)(chunk.kind, chunk.text[-LONGEST_OPEN:], chunk.language)
+        lines += ([""] if chunk.spaced else []) + markdown.drawn(chunk, look.width, look.theme)
+    return lines
+
+
+def running(calls: Sequence[Running], now: float, look: Look) -> list[str]:
+    lines: list[str] = []
+    for call in calls[-MOST_CALLS:]:
+        took = now - call.begun
+        time = f" · {seconds(took)}" if took >= LONG else ""
+        name = look.theme.paint("strong", shown(call.name))
+        target = middle_cut(subject(call.arguments, look.cwd), look.width - len(call.name) - 14)
+        lines.append(f"{look.theme.paint('accent', '▸')} {name} {target}"
+                     + look.theme.paint("faint", time))  # fmt: skip
+        lines += _tail(call, look)
+    if len(calls) > MOST_CALLS:
+        lines.append(look.theme.paint("faint", f"  … and {len(calls) - MOST_CALLS} more calls"))
+    return lines
+
+
+def _tail(call: Running, look: Look) -> list[str]:
+    rows = [row for row in shown(call.tail).expandtabs(4).splitlines() if row.strip()]
+    if rows and (done := _share(rows[-1])) is not None:
+        rows[-1] = f"{bar(done)} {rows[-1]}"
+    return [look.theme.paint("faint", clipped(f"  {row}", look.width)) for row in rows[-MOST_TAIL:]]
+
+
+def _share(text: str) -> float | None:
+    """`3 of 12 …`: how much of a known length is done."""
+    match text.split()[:3]:
+        case [done, "of", whole] if done.isdecimal() and whole.rstrip(",:;").isdecimal():
+            return int(done) / max(1, int(whole.rstrip(",:;")))
+        case _:
+            return None
+
+
+def workers(at_work: Sequence[Worker], now: float, look: Look) -> list[str]:
+    lines = []
+    for one in at_work[:MOST_WORKERS]:
+        parts = [
+            seconds(now - one.begun),
+            f"{one.calls} calls",
+            f"{tokens(one.usage.total)} tokens",
+        ]
+        if one.dollars:
+            parts.append(dollars(one.dollars))
+        if one.doing:
+            parts.append(shown(one.doing))
+        place = " (background)" if one.background else ""
+        head = f"{'  ' * (one.depth - 1)}◦ {shown(one.kind)} {shown(one.title)}{place}"
+        lines.append(
+            clipped(head + look.theme.paint("faint", " · " + " · ".join(parts)), look.width)
+        )
+    if len(at_work) > MOST_WORKERS:
+        lines.append(
+            look.theme.paint("faint", f"  … and {len(at_work) - MOST_WORKERS} more agents")
+        )
+    return lines
+
+
+def todos(items: Sequence[Todo], look: Look) -> list[str]:
+    """The part of the list around what is being done."""
+    at = next((n for n, item in enumerate(items) if item.status != "completed"), 0)
+    first = max(0, min(at - 2, len(items) - MOST_TODOS))
+    lines = []
+    for item in items[first : first + MOST_TODOS]:
+        box = BOXES.get(item.status, "[ ]")
+        role = {"completed": "faint", "in_progress": "accent"}.get(item.status, "")
+        text = clipped(f"  {box} {shown(' '.join(item.text.split()))}", look.width)
+        lines.append(look.theme.paint(role, text))
+    return lines
+
+
+def spin(now: float) -> str:
+    return SPINNER[int(now * 8) % len(SPINNER)]
+
+
+def live_line(view: View, numbers: Numbers, now: float, verb: str, look: Look) -> str:
+    """One line that says that it lives, what it does, and how to stop it."""
+    tally = view.tally
+    if tally is None:
+        return ""
+    what = verb or VERBS[view.phase]
+    if view.phase == "calling" and view.forming:
+        what = f"Calling {shown(view.forming)}"
+    if view.phase == "retrying" and view.note:
+        what = shown(view.note)
+    written_tokens = tally.usage.output + tally.written // 4
+    read = tally.usage.input + tally.usage.cache_read + tally.usage.cache_write
+    parts = [seconds(now - tally.begun), f"↑ {tokens(read)} ↓ {tokens(written_tokens)} tokens"]
+    if numbers.dollars or not numbers.is_unpriced:
+        parts.append(dollars(numbers.dollars))
+    if numbers.left:
+        parts.append(numbers.left)
+    parts.append("esc to interrupt")
+    head = look.theme.paint("accent", f"{spin(now)} {what}…")
+    return clipped(head + look.theme.paint("faint", f" ({' · '.join(parts)})"), look.width)

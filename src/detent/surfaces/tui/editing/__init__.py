@@ -1,0 +1,1 @@
+"""What is typed: keys, the text box, what was typed before, and what may be meant."""

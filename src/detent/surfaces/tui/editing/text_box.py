@@ -1,0 +1,57 @@
+"""The text that is being typed, as lines with a cursor."""
+
+from detent.surfaces.tables.widths import width_of
+from detent.surfaces.tui.screen.themes import Theme
+from detent.surfaces.wording.shown import UNSEEN
+
+SIGNS = {"!": ("! ", "warning"), "#": ("# ", "accent")}
+"""What a prompt is that begins so: for the shell, for memory."""
+PLACEHOLDER = "Describe a task · / commands · @ files · ? keys"
+
+
+def drawn(
+    text: str, cursor: int, width: int, most: int, theme: Theme, *, hint: str = PLACEHOLDER
+) -> tuple[list[str], tuple[int, int]]:
+    """At most so many lines, those around the cursor; and where that stands in them."""
+    sign, role = SIGNS.get(text[:1], ("❯ ", "prompt"))
+    room = max(2, width - len(sign) - 1)
+    rows, at = _broken(text, cursor, room)
+    first = max(0, min(at[0] - most // 2, len(rows) - most))
+    lines = []
+    for number, row in enumerate(rows[first : first + most], first):
+        margin = theme.paint(role, sign) if number == 0 else " " * len(sign)
+        lines.append(margin + row)
+    if not text:
+        lines = [theme.paint(role, sign) + theme.paint("faint", hint)]
+    return lines, (at[0] - first, at[1] + len(sign))
+
+
+def _broken(text: str, cursor: int, room: int) -> tuple[list[str], tuple[int, int]]:
+    rows, taken = [""], 0
+    at = (0, 0)
+    for number, char in enumerate(text):
+        if number == cursor:
+            at = (len(rows) - 1, taken)
+        if char == "\n":
+            rows.append("")
+            taken = 0
+            continue
+        char = "    " if char == "\t" else _seen(char)
+        wide = width_of(char)
+        if taken + wide > room:
+            rows.append("")
+            taken = 0
+            if number == cursor:
+                at = (len(rows) - 1, 0)
+        rows[-1] += char
+        taken += wide
+    if cursor >= len(text):
+        at = (len(rows) - 1, taken)
+    return rows, at
+
+
+def _seen(char: str) -> str:
+    """What a terminal would obey is shown as a dot: it is there, and it is sent as it is."""
+    return "·" if not char.isascii() and any(ord(char) in part for part in UNSEEN) else (
+        char if char.isprintable() else "·"
+    )  # fmt: skip

@@ -1,0 +1,124 @@
+"""The first five minutes: no model is known yet. One screen, one question."""
+
+import asyncio
+from contextlib import aclosing
+
+from msgspec.structs import replace
+
+from detent.sdk.interface import keep
+from detent.sdk.keyless import keyless
+from detent.sdk.keys import known_providers, provider_of_key, store_key
+from detent.sdk.local_models import (
+    INSTALL,
+    PullFailed,
+    embedded_state,
+    look_for_servers,
+    pull_embedded,
+)
+from detent.sdk.options import Options
+from detent.surfaces.tui.blocks import Told
+from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row
+from detent.surfaces.tui.dialogs.listing import Listing
+from detent.surfaces.tui.drawing.amounts import bar
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.seat import Seat
+from detent.types.errors import BadInput
+
+TITLE = "No model is known yet. How shall Detent think?"
+KEY, LOCAL, EMBEDDED, NONE = "key", "local", "embedded", "none"
+
+
+class KeyDialog(Dialog[str]):
+    """Not shown as it is typed or pasted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entry = Entry("Paste a key and press enter (esc: back)", is_secret=True)
+
+    def lines(self, look: Look, height: int) -> list[str]:
+        return [look.theme.paint("strong", self.entry.title if self.entry else "")]
+
+    def press(self, key: str) -> None:
+        if key in ("escape", "ctrl+c"):
+            self.resolve("")
+
+    def give(self, text: str) -> None:
+        self.entry = None
+        self.resolve(text.strip())
+
+
+async def choose(seat: Seat, options: Options) -> Options | None:
+    """Options with a model; None when the person leaves."""
+    while True:
+        row = await seat.stage.ask(Listing(TITLE, await _rows()))
+        if row is None:
+            return None
+        kind, what = row.value
+        found = await _with_key(seat, options) if kind == KEY else options
+        if kind == LOCAL:
+            keep("model", what)
+            found = replace(options, model=what)
+        elif kind == EMBEDDED:
+            found = await _embedded(seat, options)
+        elif kind == NONE:
+            seat.stage.show(Told("No model: commands work (/help), prompts do not."))
+            found = keyless(options)
+        if found is not None:
+            return found
+
+
+async def _rows() -> tuple[Row, ...]:
+    """Servers that answer on this machine stand first: they need nothing more."""
+    rows = [
+        Row(f"Use {server.title} on {server.address}", model, (LOCAL, model))
+        for server in await look_for_servers()
+        for model in server.models[:3]
+    ]
+    rows.append(Row("Paste a key", "Anthropic, OpenAI, Gemini, OpenRouter …", (KEY, "")))
+    about = {"ready": "small, offline, on this machine", "extra missing": f"first: {INSTALL}"}
+    state = embedded_state()
+    told = about.get(state, "small, offline; fetched once, 1.1 GB")
+    rows.append(Row("Use the embedded model", told, (EMBEDDED, "")))
+    rows.append(Row("Look around without a model", "commands work, prompts do not", (NONE, "")))
+    return tuple(rows)
+
+
+async def _with_key(seat: Seat, options: Options) -> Options | None:
+    key = await seat.stage.ask(KeyDialog())
+    if not key:
+        return None
+    provider = provider_of_key(key)
+    if not provider:
+        rows = tuple(Row(one.title, one.variable, one.name) for one in known_providers())
+        row = await seat.stage.ask(Listing("Whose key is it?", rows))
+        if row is None:
+            return None
+        provider = row.value
+    try:
+        place = await asyncio.to_thread(store_key, provider, key)
+    except BadInput as error:
+        seat.stage.show(Told(str(error), "error"))
+        return None
+    seat.stage.show(Told(f"The key for {provider} is kept in {place}."))
+    return options
+
+
+async def _embedded(seat: Seat, options: Options) -> Options | None:
+    state = embedded_state()
+    if state == "extra missing":
+        seat.stage.show(Told(f"The engine is not installed: {INSTALL}", "warning"))
+        return None
+    if state != "ready":
+        seat.busy = "Fetching the model"
+        try:
+            async with aclosing(pull_embedded()) as steps:
+                async for step in steps:
+                    share = step.done / step.total if step.total else 0.0
+                    seat.busy = f"Fetching the model {bar(share)} {share:.0%}"
+                    seat.stage.touch()
+        except (PullFailed, OSError) as error:
+            seat.stage.show(Told(f"It could not be fetched: {error}", "error"))
+            return None
+        finally:
+            seat.busy = ""
+    return replace(options, model="embedded")

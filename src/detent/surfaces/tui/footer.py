@@ -1,0 +1,64 @@
+"""The line below the text box: mode, model, how full the window is, what it has cost."""
+
+from detent.sdk.session import Session
+from detent.surfaces.counting import counted
+from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.drawing.live import Numbers
+from detent.surfaces.tui.screen.spans import clipped
+from detent.surfaces.wording.shown import shown
+
+MODES = {
+    "default": "asks before it acts",
+    "acceptEdits": "accepts edits",
+    "plan": "plans only",
+    "auto": "a model decides",
+    "dontAsk": "refuses what is not allowed",
+    "bypassPermissions": "ALLOWS EVERYTHING",
+}
+
+
+def drawn(session: Session, context: int, vim_mode: str, hint: str, look: Look) -> str:
+    mode = session.mode
+    theme = look.theme
+    head = theme.paint(f"mode_{mode}", f"{mode}: {MODES.get(mode, mode)}")
+    if hint:
+        return clipped(
+            f"{head}{theme.paint('faint', ' · ')}{theme.paint('strong', hint)}", look.width
+        )
+    parts = [shown(session.model)]
+    if session.effort:
+        parts[0] += f" {session.effort}"
+    window = session.bounds(session.model)[0]
+    if context and window:
+        parts.append(f"{min(100, round(100 * context / window))}% context")
+    if session.spent.dollars:
+        parts.append(dollars(session.spent.dollars))
+    if session.name:
+        parts.append(shown(session.name))
+    if vim_mode:
+        parts.insert(0, vim_mode)
+    parts.append("? keys")
+    return clipped(head + theme.paint("faint", " · " + " · ".join(parts)), look.width)
+
+
+def numbers(session: Session) -> Numbers:
+    spent, left = session.spent, session.left()
+    told = ""
+    if "dollars" in left:
+        told = f"{dollars(max(0.0, left['dollars']))} left"
+    elif "tokens" in left:
+        told = f"{tokens(max(0, int(left['tokens'])))} tokens left"
+    elif left:
+        what, amount = next(iter(left.items()))
+        told = f"{amount:g} {what} left"
+    return Numbers(spent.dollars, bool(spent.unpriced), told)
+
+
+def jobs(session: Session) -> tuple[str, ...]:
+    """Commands in the background, a line each."""
+    running = [job for job in session.jobs if job.exit_code is None]
+    lines = [f"⚙ {job.id} {job.command} · {seconds(job.seconds)}" for job in running[:4]]
+    if len(running) > 4:
+        lines.append(f"⚙ … {counted(len(running) - 4, 'more job')}")
+    return tuple(lines)

@@ -1,0 +1,48 @@
+"""The first lines of a session: what it runs with, where, and one thing worth knowing."""
+
+import os
+
+from detent.sdk.session import Session
+from detent.sdk.standing import branch_of
+from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.screen.spans import clipped, middle_cut
+from detent.surfaces.wording.shown import shown
+from detent.types.version import VERSION
+
+TIPS = (
+    "shift+tab changes what may run without a question",
+    "esc interrupts at once; what was written so far is kept",
+    "type while it works: enter is heard after the current call, tab after the turn",
+    "@ names a file, ! runs a command of yours, # keeps a line in memory",
+    "/undo takes back what the last step did to files, shell commands included",
+    "esc esc goes back to an earlier prompt: the chat, the files, or both",
+    "/context shows what the next request holds, and what it costs",
+    "ctrl+b lets a command that runs go on in the background",
+    "/budget usd 2 is a limit that holds, also for subagents",
+    "ctrl+o shows everything that was said and done, in full",
+    "? on an empty line lists all keys",
+)
+
+
+def lines(session: Session, memory: tuple[str, ...], look: Look, *, tip: bool) -> list[str]:
+    paint, width = look.theme.paint, look.width
+    name = paint("heading", f"detent {VERSION}")
+    model = shown(session.model) + (f" {session.effort}" if session.effort else "")
+    found = [clipped(f"{name}  {model}", width)]
+    home = os.path.expanduser("~")
+    folder = session.cwd
+    folder = f"~{folder[len(home) :]}" if folder.startswith(home + "/") else folder
+    branch = branch_of(session.cwd)
+    place = middle_cut(shown(folder), max(10, width - len(branch) - 4))
+    found.append(paint("faint", place + (f" ({shown(branch)})" if branch else "")))
+    if memory:
+        told = f"reads {', '.join(map(shown, memory[:4]))}{' …' if len(memory) > 4 else ''}"
+        found.append(paint("faint", clipped(told, width)))
+    if tip:
+        found.append(paint("faint", clipped(f"Tip: {_tip(session.id)}", width)))
+    return [*found, ""]
+
+
+def _tip(session: str) -> str:
+    """Another one each time, the same for the same session."""
+    return TIPS[sum(session.encode()) % len(TIPS)]

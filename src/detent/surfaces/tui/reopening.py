@@ -1,0 +1,112 @@
+"""Another session in the same seat: a new one, an earlier one."""
+
+import asyncio
+
+from msgspec.structs import replace
+
+from detent.sdk.keyless import is_keyless
+from detent.sdk.options import Options
+from detent.sdk.session import Session
+from detent.sdk.sessions import Several, resolve, sessions_of
+from detent.surfaces.tui import header
+from detent.surfaces.tui.blocks import Block, Prose, Said, Told
+from detent.surfaces.tui.conversation import Conversation
+from detent.surfaces.tui.dialogs.sessions import SessionDialog
+from detent.surfaces.tui.folding import fold_all
+from detent.surfaces.tui.seat import Seat
+from detent.types.errors import BadInput
+
+MOST_BLOCKS = 60
+"""Of an earlier session that are shown again; the transcript has all."""
+
+
+async def opened(seat: Seat, options: Options) -> Conversation:
+    """The session begins: its header, and the end of what was said before."""
+    options = replace(options, approver=seat.approver)
+    session = Session(options)
+    seat.options = options
+    seat.approver.session = session
+    stage = seat.stage
+    stage.look = replace(stage.look, cwd=session.cwd)
+    conversation = Conversation(session, stage)
+    conversation.give_back = lambda text: give_back(seat, text)
+    seat.conversation = conversation
+    loaded = (piece for piece in await session.memory() if piece.state in ("loaded", "cut"))
+    read = [piece.path.rpartition("/")[2] for piece in loaded]
+    tip = session.interface.spinner_tips_enabled and not session.entries
+    stage.show_lines(header.lines(session, tuple(read), stage.look, tip=tip))
+    _show_past(seat, session)
+    return conversation
+
+
+def give_back(seat: Seat, text: str) -> None:
+    before = seat.keyboard.text
+    seat.keyboard.put(f"{text}\n{before}" if before else text)
+
+
+def _show_past(seat: Seat, session: Session) -> None:
+    if not session.entries:
+        return
+    view, blocks = fold_all(session.entries)
+    shown, left = _last_turns(blocks)
+    if left:
+        seat.stage.show(Told(f"{left} earlier parts of this session: ctrl+o shows them."))
+    seat.stage.show(*shown)
+    seat.stage.view = replace(seat.stage.view, todos=view.todos)
+
+
+def _last_turns(blocks: list[Block]) -> tuple[list[Block], int]:
+    """From a prompt on, and not too much of it."""
+    starts = [at for at, block in enumerate(blocks) if isinstance(block, Said)]
+    first = next((at for at in starts if len(blocks) - at <= MOST_BLOCKS), None)
+    if first is None:
+        first = max(0, len(blocks) - MOST_BLOCKS)
+    while first < len(blocks) and isinstance(blocks[first], Prose) and first:
+        if not isinstance(blocks[first - 1], Prose):
+            break
+        first += 1
+    return blocks[first:], first
+
+
+async def anew(seat: Seat) -> None:
+    """`/clear`."""
+    plain = replace(
+        seat.options, resume="", continue_newest=False, fork=False, session_id="", name="",
+        resume_at="", drops_turn=None, approver=None,
+    )  # fmt: skip
+    await _leave_for(seat, plain)
+
+
+async def another(seat: Seat, wanted: str) -> None:
+    """`/resume [ID|NAME|WORDS]`; where several may be meant, a list."""
+    session = seat.session
+    assert session is not None
+    cards = None
+    found = ""
+    try:
+        if wanted:
+            found = await asyncio.to_thread(resolve, wanted, cwd=session.cwd)
+        else:
+            cards = await asyncio.to_thread(sessions_of, session.cwd)
+    except Several as several:
+        cards = list(several.cards)
+    if cards is not None:
+        others = [card for card in cards if card.id != session.id]
+        if not others:
+            raise BadInput("there is no other session in this folder")
+        card = await seat.stage.ask(SessionDialog(others))
+        found = card.id if card is not None else ""
+    if found:
+        keeps = replace(seat.options, resume=found, continue_newest=False, fork=False, name="")
+        await _leave_for(seat, replace(keeps, session_id="", approver=None))
+
+
+async def _leave_for(seat: Seat, options: Options) -> None:
+    """Within a job of the old conversation: that one has to end by itself."""
+    old = seat.conversation
+    assert old is not None
+    if is_keyless(options) and options.resume:
+        raise BadInput("there is no model: /model names one, or start again with a key")
+    conversation = await opened(seat, options)
+    conversation.on_end = old.on_end
+    await old.session.aclose()

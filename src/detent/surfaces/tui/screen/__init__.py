@@ -1,0 +1,1 @@
+"""What stands in a terminal: styled text, themes, and the painter of frames."""

@@ -1,0 +1,296 @@
+"""What the person sees: the view, the dialog or the text box below it, and frames of both.
+
+It decides nothing. Finished blocks go up into the scrollback in the order in which they come; a
+frame follows a key at once, and events at most thirty times a second.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from detent.surfaces.tui.blocks import Block, Finished
+from detent.surfaces.tui.dialogs.dialog import Dialog
+from detent.surfaces.tui.drawing import live
+from detent.surfaces.tui.drawing.blocks import Look, drawn, is_apart
+from detent.surfaces.tui.editing import text_box
+from detent.surfaces.tui.folding import fold
+from detent.surfaces.tui.screen.painter import Painter
+from detent.surfaces.tui.screen.spans import clipped
+from detent.surfaces.tui.screen.terminal import Terminal
+from detent.surfaces.tui.view import View
+from detent.surfaces.wording.shown import shown
+from detent.types.events import Event, TurnEnded
+
+T = TypeVar("T")
+
+FRAME = 1 / 30
+TICK = 1 / 8
+"""Seconds between two pictures of the spinner."""
+MOST_QUEUED = 5
+SLIP = 0.3
+"""Seconds in which a dialog that has just come takes no key from somebody who was typing."""
+
+
+class Below(Struct, frozen=True):
+    """What stands below the text box, and around it."""
+
+    menu: tuple[str, ...] = ()
+    footer: tuple[str, ...] = ()
+    queued: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    numbers: live.Numbers = live.Numbers()
+    hint: str = text_box.PLACEHOLDER
+    busy: str = ""
+    """What is being done that is no turn."""
+
+
+class Typed(Struct, frozen=True):
+    text: str = ""
+    cursor: int = 0
+
+
+class Stage:
+    def __init__(
+        self,
+        terminal: Terminal,
+        look: Look,
+        now: Callable[[], float],
+        *,
+        is_linear: bool = False,
+        is_still: bool = False,
+    ) -> None:
+        """`is_linear`: line after line, for who listens to the screen. `is_still`: no spinner."""
+        width, height = terminal.size()
+        self._terminal = terminal
+        self.painter = Painter(terminal.write, width, height)
+        self.look = replace(look, width=width)
+        self.view = View()
+        self.typed: Callable[[], Typed] = Typed
+        self.below: Callable[[], Below] = Below
+        self.take_keys: Callable[[Callable[[str], None] | None], None] = lambda taker: None
+        self.put_text: Callable[[str], None] = lambda text: None
+        self.shows_todos = True
+        self._is_linear, self._is_still = is_linear, is_still or is_linear
+        self.is_away = False
+        """The terminal is somebody else's for a while."""
+        self._now = now
+        self._finished: list[str] = []
+        self._last: Block | None = None
+        self._dialogs: deque[Dialog[Any]] = deque()
+        self._front: Dialog[Any] | None = None
+        """The one that has the keys."""
+        self._draft = ""
+        self._shown_at = 0.0
+        self._painted_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._ticker: asyncio.TimerHandle | None = None
+
+    # --- what comes
+
+    def hear(self, event: Event) -> None:
+        self.view, blocks = fold(self.view, event, self._now())
+        self.show(*blocks)
+        self.touch()
+
+    def hear_end(self, ended: TurnEnded, dollars: float | None) -> None:
+        self.view, blocks = fold(self.view, ended, self._now())
+        priced = (
+            replace(block, dollars=dollars) if isinstance(block, Finished) else block
+            for block in blocks
+        )  # fmt: skip
+        self.show(*priced)
+        self.touch()
+
+    def show(self, *blocks: Block) -> None:
+        """For good: they go up into the scrollback with the next frame."""
+        for block in blocks:
+            if is_apart(self._last, block):
+                self._finished.append("")
+            self._finished += drawn(block, self.look)
+            self._last = block
+        if blocks:
+            self.touch()
+
+    def show_lines(self, lines: list[str]) -> None:
+        self._finished += lines
+        self.touch()
+
+    async def ask(self, dialog: Dialog[T]) -> T:
+        """One at a time, in the order in which they come."""
+        self._dialogs.append(dialog)
+        self._settle_keys()
+        try:
+            return await dialog.answer
+        finally:
+            self._dialogs.remove(dialog)
+            self._settle_keys()
+
+    @property
+    def dialog(self) -> Dialog[Any] | None:
+        return self._dialogs[0] if self._dialogs else None
+
+    def _settle_keys(self) -> None:
+        """Who gets the keys now: the dialog in front, or the text box for it or for the person."""
+        dialog, at = self.dialog, self._now()
+        if dialog is None:
+            self.take_keys(None)
+            self._give_back_draft()
+        elif dialog.entry is None:
+            if dialog is not self._front:
+                self._shown_at = at
+            self.take_keys(self.press)
+        else:
+            self.take_keys(None)
+        self._front = dialog
+        self.touch()
+
+    def press(self, key: str) -> None:
+        """A key for the dialog in front. Who was typing when it came did not mean it."""
+        dialog, is_new = self.dialog, self._now() - self._shown_at < SLIP
+        if dialog is None or (is_new and self.typed().text):
+            return
+        dialog.press(key)
+        if dialog.entry is not None:
+            self._keep_draft()
+            self.put_text(dialog.entry.text)
+        self._settle_keys()
+
+    def give(self, text: str) -> bool:
+        """What was typed for a dialog, where one waits for it."""
+        dialog = self.dialog
+        if dialog is None or dialog.entry is None:
+            return False
+        self.put_text("")
+        dialog.give(text)
+        self._settle_keys()
+        return True
+
+    def _keep_draft(self) -> None:
+        self._draft = self._draft or self.typed().text
+
+    def _give_back_draft(self) -> None:
+        if self._draft:
+            draft, self._draft = self._draft, ""
+            self.put_text(draft)
+
+    # --- frames
+
+    def touch(self) -> None:
+        """Something has changed: a frame follows soon, and not too many of them."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            wait = max(0.0, self._painted_at + FRAME - loop.time())
+            self._timer = loop.call_later(wait, self.paint)
+
+    def paint(self) -> None:
+        """Now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.is_away or self._terminal.is_gone:
+            return
+        finished, self._finished = self._finished, []
+        lines, cursor = self._lines()
+        self.painter.frame(finished, lines, cursor)
+        self._painted_at = asyncio.get_running_loop().time()
+        self._keep_moving()
+
+    def _keep_moving(self) -> None:
+        moves = self.view.is_running or bool(self.below().busy or self.below().jobs)
+        if not moves or self._is_linear or self._ticker is not None:
+            return
+        is_fast = (self.view.is_running or self.below().busy) and not self._is_still
+        wait = TICK if is_fast else 1.0
+        self._ticker = asyncio.get_running_loop().call_later(wait, self._tick)
+
+    def _tick(self) -> None:
+        self._ticker = None
+        self.paint()
+
+    def toggle_thinking(self) -> None:
+        self.look = replace(self.look, shows_thinking=not self.look.shows_thinking)
+
+    def redraw(self) -> None:
+        """A clean screen; what was in the scrollback stays there."""
+        self._terminal.write("\x1b[H\x1b[2J")
+        self.painter.forget()
+        self.paint()
+
+    def resize(self) -> None:
+        """Also when somebody else has written: everything below is painted anew."""
+        width, height = self._terminal.size()
+        if (width, height) == (self.painter.width, self.painter.height):
+            self.painter.erase()
+        else:
+            self.painter.resize(width, height)
+        self.look = replace(self.look, width=width)
+
+    def leave(self) -> None:
+        """The last frame: nothing live is left behind."""
+        for timer in (self._timer, self._ticker):
+            if timer is not None:
+                timer.cancel()
+        finished, self._finished = self._finished, []
+        self.painter.frame(finished, [], (0, 0))
+        self.painter.erase()
+        self.is_away = True
+
+    def _lines(self) -> tuple[list[str], tuple[int, int] | None]:
+        below, now = self.below(), self._now()
+        lines = [] if self._is_linear else self._at_work(below, now)
+        room = self.painter.height - 2
+        dialog = self.dialog
+        if dialog is not None:
+            lines = [*lines[-max(0, room - 14) :], ""] if lines and room > 16 else []
+            lines += dialog.lines(self.look, room - len(lines))
+            if dialog.entry is None:
+                return lines, None
+        return self._with_text_box(lines, below, room)
+
+    def _with_text_box(
+        self, lines: list[str], below: Below, room: int
+    ) -> tuple[list[str], tuple[int, int]]:
+        typed, entry = self.typed(), self.dialog.entry if self.dialog else None
+        text = typed.text
+        if entry is not None and entry.is_secret:
+            text = "•" * len(text)
+        most = max(1, room // 2)
+        box, cursor = text_box.drawn(
+            text, typed.cursor, self.look.width, most, self.look.theme,
+            hint="" if entry else below.hint,
+        )  # fmt: skip
+        if lines and lines[-1]:
+            lines = [*lines, ""]
+        row = len(lines) + cursor[0]
+        under = () if entry else below.menu or below.footer
+        return [*lines, *box, *under], (row, cursor[1])
+
+    def _at_work(self, below: Below, now: float) -> list[str]:
+        view, look = self.view, self.look
+        lines = live.written(view, look)
+        calls = live.running(view.calls, now, look)
+        if calls and lines:
+            lines.append("")
+        lines += calls + live.workers(view.workers, now, look)
+        lines += [
+            look.theme.paint("faint", clipped(f"  {shown(j)}", look.width)) for j in below.jobs
+        ]
+        verb = "Waiting for you" if self.dialog is not None else ""
+        words = live.live_line(view, below.numbers, now, verb, look)
+        if below.busy:
+            words = look.theme.paint("accent", f"{live.spin(now)} {below.busy}")
+            words += look.theme.paint("faint", " (esc to interrupt)")
+        if words:
+            lines += [*([""] if lines else []), words]
+        if self.shows_todos:
+            lines += live.todos(view.todos, look)
+        return lines + _faint(below.queued[:MOST_QUEUED], look)
+
+
+def _faint(texts: Sequence[str], look: Look) -> list[str]:
+    rows = (clipped(f"  {shown(' '.join(text.split()))}", look.width) for text in texts)
+    return [look.theme.paint("faint", row) for row in rows]
