@@ -25,6 +25,31 @@ def test_it_names_what_there_is(runner: Runner) -> None:
     assert ran.stderr == ""
 
 
+def test_every_check_says_what_it_found(runner: Runner) -> None:
+    (runner.work / ".mcp.json").write_text('{"mcpServers": {"notes\\u001b[2J": {"command": "x"}}}')
+    ran = runner.run("doctor", "--sandbox", "off", env={"ANTHROPIC_API_KEY": "secret-key"})
+    assert ran.code == 0, ran
+    marks = {line[2:12].strip(): line for line in ran.stdout.splitlines() if line[:1] in "✓!✗"}
+    assert marks["model"] == "✓ model      claude-sonnet-5-5 of anthropic, key: ANTHROPIC_API_KEY"
+    assert "secret-key" not in ran.stdout and "\x1b" not in ran.stdout
+    assert "this folder is in no repository" in marks["git"]
+    assert marks["mcp"].startswith("! mcp        notes<U+001B>[2J in ")
+    assert "→ MCP is not part of this version: they are not started" in ran.stdout
+    assert "no sessions in " in marks["sessions"] and "GB free" in marks["sessions"]
+    names = ["python", "model", "git", "ripgrep", "terminal", "settings", "memory", "languages",
+             "mcp", "sessions", "sandbox"]  # fmt: skip
+    assert [name for name in marks if name] == names
+    assert ran.stdout.endswith("\nNo problems, 1 warning.\n")
+
+
+def test_a_model_that_is_named_and_cannot_be_had_is_a_problem(runner: Runner) -> None:
+    ran = runner.run("doctor", "--sandbox", "off", "--model", "anthropic/x", "--json")
+    assert ran.code == 1, ran
+    (check,) = [one for one in json.loads(ran.stdout)["checks"] if one["name"] == "model"]
+    assert check["state"] == "problem" and "needs a key: set ANTHROPIC_API_KEY" in check["text"]
+    assert "start Ollama or another local server" in check["advice"]
+
+
 @needs_bwrap
 def test_every_promise_was_tried_with_every_backend(runner: Runner) -> None:
     ran = runner.run("doctor", "--json")
@@ -72,8 +97,11 @@ def test_settings_that_cannot_be_read_are_a_problem(runner: Runner) -> None:
     path.write_text('{"sandbox": {"mode": "docker"}}')
     ran = runner.run("doctor")
     assert ran.code == 1
-    assert f"Problem: {path}: sandbox.mode is one of auto, bwrap, landlock, off" in ran.stdout
-    assert json.loads(runner.run("doctor", "--json").stdout)["sandbox"] is None
+    assert f"Problem: {path}:1: sandbox.mode is one of auto, bwrap, landlock, off" in ran.stdout
+    found = json.loads(runner.run("doctor", "--json").stdout)
+    assert found["sandbox"] is None
+    states = {check["name"]: check["state"] for check in found["checks"]}
+    assert states["settings"] == "problem" and states["git"] == "ok", "the others look all the same"
 
 
 def test_what_a_project_may_not_say_is_told(runner: Runner) -> None:
@@ -81,7 +109,8 @@ def test_what_a_project_may_not_say_is_told(runner: Runner) -> None:
     (runner.work / ".detent" / "settings.json").write_text('{"sandbox": {"enabled": false}}')
     ran = runner.run("doctor")
     assert ran.code == 0
-    assert "Note: " in ran.stdout and "sandbox.enabled ignored" in ran.stdout
+    (line,) = [line for line in ran.stdout.splitlines() if "sandbox.enabled ignored" in line]
+    assert line.startswith("!") and f"{runner.work}/.detent/settings.json:1: " in line
 
 
 @pytest.mark.parametrize("words", [("x",), ("--sandbox", "docker")])

@@ -1,43 +1,58 @@
-"""Whether everything here works that was asked for, found out by trying."""
+"""Whether everything here works that was asked for, found out by trying.
 
+Each check is a file in `health/`; here they are put together. All look at once, none of them
+raises, and none waits for long.
+"""
+
+import asyncio
 import os
 import sys
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from detent.app.grounds import Grounds, grounds_of, working_folder
 from detent.app.options import Options
-from detent.app.settings.sources import Where, places, where_of
+from detent.app.settings.sources import where_of
+from detent.sdk.health import (
+    git,
+    languages,
+    mcp,
+    memory,
+    model,
+    python,
+    ripgrep,
+    sandbox,
+    settings,
+    store,
+    terminal,
+)
+from detent.sdk.health.record import Check, Place, State
+from detent.sdk.health.running import Look, look_at_all
+from detent.sdk.health.sandbox import Promised, SandboxHealth
 from detent.types.errors import BadInput
 from detent.types.version import VERSION
+
+__all__ = ["Check", "Health", "Promised", "SandboxHealth", "SettingsFile", "State", "examine"]
+
+LOOKS: dict[str, Look] = {
+    "python": python.look,
+    "model": model.look,
+    "git": git.look,
+    "ripgrep": ripgrep.look,
+    "terminal": terminal.look,
+    "settings": settings.look,
+    "memory": memory.look,
+    "languages": languages.look,
+    "mcp": mcp.look,
+    "sessions": store.look,
+}
+"""In the order in which they are told; the sandbox comes last."""
 
 
 class SettingsFile(Struct, frozen=True):
     level: str
     """user, project, local or managed."""
     path: str
-
-
-class Promised(Struct, frozen=True):
-    promise: str
-    text: str
-    held: dict[str, bool]
-    """By backend: whether trying to break it has failed."""
-    details: dict[str, str] = {}
-    """By backend: what got through, or why it could not be tried."""
-
-
-class SandboxHealth(Struct, frozen=True):
-    wanted: str
-    chosen: str
-    """bwrap, landlock, or none."""
-    profile: str
-    promises: tuple[Promised, ...]
-    allowed_domains: tuple[str, ...] = ()
-    denied_domains: tuple[str, ...] = ()
-    hint: str = ""
-    """How to get a better one."""
 
 
 class Health(Struct, frozen=True):
@@ -54,71 +69,43 @@ class Health(Struct, frozen=True):
     notices: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """What was asked for and does not work."""
+    checks: tuple[Check, ...] = ()
+    """Everything that was looked at; of one name there may be several."""
 
 
 async def examine(options: Options | None = None) -> Health:
+    """Raises BadInput where there is no folder to look at."""
     options = options or Options()
     environ = os.environ if options.environ is None else options.environ
     cwd = working_folder(options.cwd)
     where = where_of(cwd, environ, options.managed_folders)
-    python = sys.version.split()[0]
-    health = Health(VERSION, python, _platform(), cwd, _settings_files(where))
+    grounds, fault = _grounds(options)
+    place = Place(options, environ, cwd, where, grounds, fault)
+    checks, (held, of_sandbox) = await asyncio.gather(
+        look_at_all(LOOKS, place), sandbox.look(grounds)
+    )
+    checks = (*checks, of_sandbox)
+    return Health(
+        version=VERSION,
+        python=sys.version.split()[0],
+        platform=_platform(),
+        folder=cwd,
+        settings=tuple(SettingsFile(*file) for file in settings.settings_files(where)),
+        is_trusted=grounds is not None and grounds.is_trusted,
+        changed=grounds.settings.changed if grounds else (),
+        sandbox=held,
+        notices=grounds.settings.notices if grounds else (),
+        problems=tuple(check.text for check in checks if check.state == "problem"),
+        checks=checks,
+    )
+
+
+def _grounds(options: Options) -> tuple[Grounds | None, str]:
+    """And why there are none."""
     try:
-        grounds = grounds_of(options)
-        sandbox, trouble = await _sandbox(grounds)
+        return grounds_of(options), ""
     except BadInput as error:
-        return replace(health, problems=(str(error),))
-    return replace(
-        health,
-        is_trusted=grounds.is_trusted,
-        changed=grounds.settings.changed,
-        sandbox=sandbox,
-        notices=grounds.settings.notices,
-        problems=(trouble,) if trouble else (),
-    )
-
-
-def _settings_files(where: Where) -> tuple[SettingsFile, ...]:
-    managed = (os.path.join(folder, "managed-settings.json") for folder in where.managed)
-    known = [(place.name, place.path) for place in places(where)]
-    known += [("managed", path) for path in managed]
-    return tuple(SettingsFile(level, path) for level, path in known if os.path.exists(path))
-
-
-async def _sandbox(grounds: Grounds) -> tuple[SandboxHealth, str]:
-    """Tried anew, whatever is remembered; and what is wrong with it."""
-    from detent.app.sandboxing import wishes_of
-    from detent.host.sandbox.choosing import ORDER, all_proven, hint
-    from detent.host.sandbox.promises import PROMISES, Probe, holds, trouble
-
-    wishes, probes = wishes_of(grounds), await all_proven()
-    by: dict[str, tuple[Probe, ...]] = {
-        backend: tuple(probe for probe in probes if probe.backend == backend) for backend in ORDER
-    }
-    wanted = wishes.backend
-    candidates = ORDER if wanted == "auto" else () if wanted == "off" else (wanted,)
-    working = [backend for backend in candidates if holds(by[backend])]
-    health = SandboxHealth(
-        wanted,
-        working[0] if working else "none",
-        wishes.profile,
-        tuple(
-            Promised(
-                promise,
-                text,
-                {probe.backend: probe.held for probe in probes if probe.promise == promise},
-                {p.backend: p.detail for p in probes if p.promise == promise and p.detail},
-            )
-            for promise, text in PROMISES.items()
-        ),
-        wishes.allowed_domains,
-        wishes.denied_domains,
-        hint(),
-    )
-    if working or not wishes.is_required:
-        return health, ""
-    reason = "; ".join(f"{backend}: {trouble(by[backend])}" for backend in candidates)
-    return health, f"the sandbox that is asked for does not work: {reason}"
+        return None, str(error)
 
 
 def _platform() -> str:

@@ -158,6 +158,9 @@ FLAGS = (
     Flag("--yes", "switch", "Agree to what is shown.", only=True),
     Flag("--list", "switch", "The folders that are trusted.", only=True),
     Flag("--remove", "switch", "Take it back.", only=True),
+    Flag("--theme", "value", "Colours of the session; /theme lists them.", metavar="NAME"),
+    Flag("--screen-reader", "switch", "Linear output, no animation."),
+    Flag("--vim", "switch", "Edit the prompt with the keys of vi."),
     Flag("--record", "value", "Keep what goes over the wire to models there.", metavar="DIR"),
     Flag("--debug", "switch", "Trace the stages of the turn on stderr."),
     Flag("--version", "switch", "Print the version.", ("-v",)),
@@ -195,6 +198,7 @@ OWN = {
         _SESSION,
     ),
     "redo": (_DRY_RUN, _SESSION),
+    "init": (Flag("--yes", "switch", "Replace the AGENTS.md that is there."), _DRY_RUN),
     "replay": (
         Flag("--verify", "switch", "Exit code 1: something differs; 5: not all can be checked."),
         Flag("--speed", "value", "Play it here, N times as fast; max: at once.", metavar="N"),

@@ -4,29 +4,45 @@ from collections.abc import Iterable, Iterator
 
 from detent.surfaces.cli.flags import FLAGS, OWN, Flag
 
-USAGE = """\
-detent: a coding agent for the terminal. Every step holds.
-
-  detent -p "make the failing test pass"     one turn, print the answer, exit
-  git diff | detent -p "review this"         stdin is context, the prompt the instruction
-  detent -p -c "and now the docs"            go on with the newest session of this folder
-  detent sessions                            the sessions of this folder; search in all of them
-  detent models                              the models that can be used here
-  detent trust                               what this folder's files would do; trust them
-  detent memory                              the memory files that count here, and why
-  detent agents                              the agents there are; who did what in a session
-  detent context                             what the next request holds, and what it takes
-  detent undo, detent redo                   put back what the last step did to files; and again
-  detent fork                                go on from another step, in a copy of the folder
-  detent replay                              run a session again from its log: is all the same?
-  detent uncompact                           bring back what was left out to save room
-  detent permissions explain 'Bash(git push)'  what the gate would say, and why
-  detent demo                                see it work in a scratch repository
-  detent doctor                              what works here, tried out
-  detent version                             the version
-
-detent SUBCOMMAND --help lists the flags of a subcommand. --x y and --x=y are the same.
-"""
+HEAD = "detent: a coding agent for the terminal. Every step holds."
+CALLS = (
+    ("detent", "an interactive session in this folder"),
+    ('detent "fix the failing test"', "the same, begun with a prompt"),
+    ("detent -c", "go on with the newest session here; -r: with another"),
+    ('detent -p "make the failing test pass"', "one turn, print the answer, exit"),
+    ('git diff | detent -p "review this"', "stdin is context, the prompt the instruction"),
+)
+"""What people begin with."""
+ABOUT = {
+    "init": "write an AGENTS.md from what the files of this repository tell",
+    "doctor": "what works here, tried out, and what to do where it does not",
+    "demo": "see it work in a scratch repository",
+    "models": "the models that can be used here",
+    "sessions": "the sessions of this folder; search in all of them",
+    "undo": "put back what the last step did to files",
+    "redo": "do again what was undone",
+    "fork": "go on from another step, in a copy of the folder",
+    "replay": "run a session again from its log: is all the same?",
+    "context": "what the next request holds, and what it takes",
+    "uncompact": "bring back what was left out to save room",
+    "memory": "the memory files that count here, and why",
+    "agents": "the agents there are; who did what in a session",
+    "permissions": "what the gate would say of a call, and why",
+    "trust": "what this folder's files would do; trust them",
+    "completion": "a script that completes commands in your shell",
+    "man": "this as a manual page: detent man | man -l -",
+    "version": "the version",
+}
+"""The subcommands, those first that one needs first."""
+KEYS = (
+    ("/  @  !  #", "a command, a file, a shell command, something to remember"),
+    ("enter, tab", "send; while it works: say it after the current call, or queue it"),
+    ("esc", "interrupt; twice: go back to an earlier prompt"),
+    ("shift+tab", "the next permission mode"),
+    ("ctrl+c twice", "leave; what to type to come back is printed"),
+    ("?", "all keys; /help lists the commands"),
+)
+"""Those without which one cannot do; the session lists all."""
 HEADINGS = {
     "--print": "A run, and its model",
     "--cwd": "Where, and in what form",
@@ -35,7 +51,8 @@ HEADINGS = {
     "--max-budget-usd": "Limits of the session, kept when it is resumed (0 or none lifts one)",
     "--system-prompt": "Prompt and settings",
     "--continue": "Sessions",
-    "--debug": "Other",
+    "--theme": "The interactive session",
+    "--record": "Other",
 }
 """What stands above a flag and those that follow it."""
 
@@ -84,7 +101,24 @@ detent demo [--scripted]     see it work in a scratch repository
 detent trust [DIR]           what the files of a folder would do; asks whether to trust them
 """,
     "doctor": """\
-detent doctor                what works here, tried out; exit code 1 when something does not
+detent doctor                what works here, tried out: model, git, ripgrep, terminal, settings,
+                             memory, language servers, MCP, sessions, sandbox; and what to do where
+                             something does not. Exit code 1: something that is asked for
+""",
+    "init": """\
+detent init [DIR]            write an AGENTS.md after looking at a folder: its languages, how it is
+                             set up, built and tested, its layout and conventions. No model is
+                             asked, nothing is run. One that is there stays: exit code 1, and what
+                             it does not say is shown
+""",
+    "completion": """\
+detent completion bash       a script for your shell: bash, zsh or fish
+    bash   echo 'source <(detent completion bash)' >> ~/.bashrc
+    zsh    detent completion zsh > ~/.zfunc/_detent    (a folder of your fpath)
+    fish   detent completion fish > ~/.config/fish/completions/detent.fish
+""",
+    "man": """\
+detent man                   the manual page: detent man | man -l -
 """,
     "memory": """\
 detent memory                the memory files that count here (CLAUDE.md, AGENTS.md, rules):
@@ -138,7 +172,10 @@ TAKEN = {
     ),
     "demo": ("--model", "--scripted"),
     "trust": ("--cwd", "--yes", "--list", "--remove"),
-    "doctor": ("--cwd", "--settings", "--sandbox", "--trust", "--json"),
+    "doctor": ("--cwd", "--model", "--settings", "--sandbox", "--trust", "--json"),
+    "init": ("--dry-run", "--yes", "--json", "--cwd"),
+    "completion": (),
+    "man": (),
     "memory": ("--cwd", "--settings", "--setting-sources", "--trust", "--json"),
     "context": (
         "--at", "--all", "--summary", "--prompt", "--json", "--cwd", "--model", "--settings",
@@ -166,18 +203,44 @@ TAKEN = {
 def help_text(subject: str = "") -> str:
     """Of a subcommand, where it is one."""
     if subject in SUBCOMMANDS:
-        known = {flag.name: flag for flag in (*FLAGS, *OWN.get(subject, ()))}
-        flags = _lines(known[name] for name in TAKEN.get(subject, ()))
+        flags = _lines(flags_of(subject))
         return SUBCOMMANDS[subject] + (f"\nFlags:\n{flags}" if flags else "")
-    return USAGE + "".join(_grouped()) + EXIT_CODES
+    return _usage() + "".join(_grouped()) + EXIT_CODES
+
+
+def flags_of(subject: str) -> list[Flag]:
+    """As they are told of there."""
+    known = {flag.name: flag for flag in (*FLAGS, *OWN.get(subject, ()))}
+    return [known[name] for name in TAKEN.get(subject, ())]
+
+
+def sections() -> Iterator[tuple[str, list[Flag]]]:
+    """The flags of a run that people are offered, below their headings."""
+    heading, flags = "", list[Flag]()
+    for flag in FLAGS:
+        if flag.name in HEADINGS:
+            if flags:
+                yield heading, flags
+            heading, flags = HEADINGS[flag.name], []
+        if flag.help and not flag.only:
+            flags.append(flag)
+    yield heading, flags
+
+
+def _usage() -> str:
+    calls = "".join(f"  {call:<42} {about}\n" for call, about in CALLS)
+    commands = "".join(f"  detent {name:<14} {about}\n" for name, about in ABOUT.items())
+    keys = "".join(f"  {key:<14} {about}\n" for key, about in KEYS)
+    return (
+        f"{HEAD}\n\n{calls}\n{commands}\n"
+        "detent SUBCOMMAND --help lists the flags of a subcommand. --x y and --x=y are the same.\n"
+        f"\nKeys of the session:\n{keys}"
+    )
 
 
 def _grouped() -> Iterator[str]:
-    for flag in FLAGS:
-        if heading := HEADINGS.get(flag.name):
-            yield f"\n{heading}:\n"
-        if flag.help and not flag.only:
-            yield _lines([flag])
+    for heading, flags in sections():
+        yield f"\n{heading}:\n{_lines(flags)}"
 
 
 def _lines(flags: Iterable[Flag]) -> str:

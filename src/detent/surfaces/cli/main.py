@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 READER_GONE = 141
 SUBCOMMANDS = {
     "agents": ("agents", "agents"),
+    "completion": ("completion", "completion"),
     "context": ("context", "context"),
     "demo": ("demo", "demo"),
     "doctor": ("doctor", "doctor"),
     "fork": ("fork", "fork"),
+    "init": ("init", "init"),
+    "man": ("man", "man"),
     "memory": ("memory", "memory"),
     "models": ("models", "models"),
     "permissions": ("permissions", "permissions"),
@@ -32,7 +35,7 @@ SUBCOMMANDS = {
 OPEN_SESSIONS = ("context", "doctor", "fork", "memory", "permissions", "uncompact")
 EVERYWHERE = ("--debug", "--verbose")
 LATER_SUBCOMMANDS = (
-    "mcp", "skills", "plugins", "config", "init", "serve", "acp", "batch", "report",
+    "mcp", "skills", "plugins", "config", "serve", "acp", "batch", "report",
 )  # fmt: skip
 
 
@@ -116,9 +119,7 @@ def run(argv: list[str]) -> int:
             code = subcommand(arguments)
             if code is not None:
                 return code
-        from detent.surfaces.headless.start import start
-
-        return start(arguments)
+        return _session(arguments)
     except BadInput as error:
         if _wants_objects(argv):
             from detent.surfaces.headless.start import failed
@@ -128,6 +129,18 @@ def run(argv: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _session(arguments: "Arguments") -> int:
+    """With a person at the terminal, or without."""
+    is_headless = arguments.on("--print") or arguments.value("--input-format") == "stream-json"
+    if not is_headless and os.isatty(0):
+        from detent.surfaces.tui.start import start as sit_down
+
+        return sit_down(arguments)
+    from detent.surfaces.headless.start import start
+
+    return start(arguments)
 
 
 def subcommand(arguments: "Arguments") -> int | None:

@@ -7,7 +7,6 @@ import sys
 from contextlib import aclosing
 
 from detent.sdk.local_models import (
-    INSTALL,
     AtHand,
     Progress,
     PullFailed,
@@ -16,6 +15,7 @@ from detent.sdk.local_models import (
     remove_embedded,
 )
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.tables.model_table import at_hand
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 
@@ -40,31 +40,8 @@ def models(words: tuple[str, ...], arguments: Arguments) -> int:
 
 
 def show(found: AtHand) -> int:
-    print("By key:")
-    for name in found.keys or ("(none is set)",):
-        print(f"  {name}")
-    print("Servers on this machine:")
-    for server in found.servers:
-        print(f"  {server.title} on {server.address}")
-        for model in server.models:
-            print(f"    --model {model}")
-    if not found.servers:
-        print("  (none answers)")
-    print(f"Embedded: {found.title}, {found.licence}, {found.gigabytes:.1f} GB")
-    print(f"  {_embedded(found)}")
+    print("\n".join(at_hand(found)))
     return 0
-
-
-def _embedded(found: AtHand) -> str:
-    match found.embedded:
-        case "ready":
-            return "ready: --model embedded (small and offline; docs/local-models.md says what for)"
-        case "not pulled":
-            return "not pulled yet: detent models pull"
-        case "damaged":
-            return "damaged: detent models pull mends it"
-        case "extra missing":
-            return f"not installed: {INSTALL}, then detent models pull"
 
 
 def remove() -> int:

@@ -8,11 +8,9 @@ from msgspec import Struct
 
 from detent.sdk.permissions import (
     Change,
-    Explanation,
     Replay,
     Result,
     RuleResult,
-    RuleSeen,
     Score,
     Suggestion,
     check_file,
@@ -22,6 +20,7 @@ from detent.sdk.permissions import (
     suggest,
 )
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.tables.explanation import explained
 from detent.surfaces.wishes import options_from
 from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
@@ -73,31 +72,6 @@ def _print(objects: Iterable[object] | None, lines: Iterable[str]) -> None:
         sys.stdout.writelines(f"{visible(line, indent=6)}\n" for line in lines)
     else:
         sys.stdout.writelines(f"{encode(each).decode()}\n" for each in objects)
-
-
-def explained(found: Explanation) -> Iterator[str]:
-    yield f"{found.decision}: {found.layer}" + (f" {_place(found.rule)}" if found.rule else "")
-    if found.reason:
-        yield f"  {found.reason}"
-    yield f"  mode {found.mode}, in {found.cwd}"
-    if found.proven is not None:
-        yield "Commands" + (":" if found.proven else " (not all of the text is understood):")
-        yield from (f"  {' '.join(words)}" for words in found.commands)
-    if found.permits or found.permits_together:
-        yield "Would permit it:" if found.permits else "Would permit it, all together:"
-        yield from (f"  {text}" for text in found.permits or found.permits_together)
-    elif found.decision != "allow":
-        yield "No further rule would permit it."
-    yield "Rules considered:" if found.considered else "There are no rules."
-    for rule in found.considered:
-        fits = "matches" if rule.matched else "does not match"
-        yield f"  {rule.list:<5}  {fits:<14}  {_place(rule)}"
-    yield from (f"Note: {text}" for text in found.notices)
-
-
-def _place(rule: RuleSeen) -> str:
-    where = f"{rule.path}:{rule.line}" if rule.line else rule.path
-    return f"{rule.text}  ({', '.join(filter(None, (where, rule.scope)))})"
 
 
 class CaseLine(Struct, frozen=True):

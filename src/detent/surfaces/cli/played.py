@@ -4,9 +4,10 @@ import asyncio
 import re
 from collections.abc import Sequence
 
-from detent.surfaces.headless.activity import Activity, say
+from detent.surfaces.headless.activity import Activity
 from detent.surfaces.headless.stdout import Stdout
 from detent.surfaces.headless.text import TextWriter
+from detent.surfaces.lines.telling import say
 from detent.types.content import plain_text
 from detent.types.durable import Durable
 from detent.types.events import Event, Prompted, TextDelta

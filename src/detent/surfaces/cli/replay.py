@@ -3,11 +3,10 @@
 from detent.sdk.replay import Report, log_of
 from detent.sdk.replay import replay as replay_log
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.counting import counted
+from detent.surfaces.tables.replay_table import told
 from detent.types.codec import encode
 from detent.types.errors import BadInput
 from detent.types.events import Event
-from detent.types.version import VERSION
 
 SAME, DIFFERS, INCOMPLETE = 0, 1, 5
 
@@ -42,32 +41,6 @@ def speed_of(text: str) -> float:
     if not 0 <= speed < float("inf"):
         raise BadInput(f"--speed takes a number such as 4, or max; not {text!r}")
     return speed
-
-
-def told(report: Report) -> list[str]:
-    lines = [
-        f"Session {report.session}: {counted(report.entries, 'entry', 'entries')}, "
-        f"{report.made} came out again byte for byte, {report.given} taken as given "
-        f"({counted(report.turns, 'turn')})."
-    ]
-    if report.bytes:
-        lines.append(
-            f"Of {report.bytes:,} bytes that came out again {report.inputs:,} are inputs: "
-            "what the model said, results, times."
-        )
-    if report.unchecked:
-        why = "; ".join(report.why_unchecked) or "no reason is known"
-        number = counted(report.unchecked, "entry", "entries")
-        lines.append(f"{number} could not be checked: {why}.")
-    if (found := report.difference) is not None:
-        where = f"entry {found.seq} ({found.type})" if found.seq else "behind the last entry"
-        lines.append(f"It differs at {where}{f', {found.field}' if found.field else ''}:")
-        lines += [f"  recorded  {found.recorded}", f"  now       {found.got}"]
-        if report.version != VERSION:
-            lines.append(f"It was recorded by version {report.version}; this is {VERSION}.")
-    elif not report.unchecked:
-        lines.append("Nothing differs.")
-    return lines
 
 
 def _play(path: str, speed: float) -> Report:

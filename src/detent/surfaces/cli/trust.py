@@ -3,20 +3,11 @@
 import os
 import sys
 
-from detent.sdk.trust import Asking, WouldRun, distrust, trust, trusted_folders, what_would_run
+from detent.sdk.trust import WouldRun, distrust, trust, trusted_folders, what_would_run
 from detent.surfaces.arguments import Arguments
+from detent.surfaces.tables.trust_table import lines
 from detent.surfaces.wording.shown import visible
 from detent.types.errors import BadInput
-
-KINDS = {
-    "runs": "runs when an event comes",
-    "server": "starts as an MCP server",
-    "variable": "sets the variable",
-    "allows": "allows without a question",
-    "folder": "adds the folder",
-    "mode": "chooses the mode",
-    "sets": "sets",
-}
 
 
 def run_trust(words: tuple[str, ...], arguments: Arguments) -> int:
@@ -34,12 +25,8 @@ def run_trust(words: tuple[str, ...], arguments: Arguments) -> int:
 
 def _ask(found: WouldRun, *, sure: bool) -> int:
     print(f"Folder: {visible(found.root)}")
-    for file in found.files:
-        _show(file)
-    if not found.files:
-        print("Its settings ask for nothing that takes trust.")
-    print("Language servers may also run code of a folder that is trusted,")
-    print("and its memory files may import others from outside of it.")
+    for line in lines(found):
+        print(line)
     if not sure and not os.isatty(0):
         raise BadInput("nobody can be asked here; look at the list above, then add --yes")
     if not sure and not _says_yes():
@@ -60,14 +47,6 @@ def _says_yes() -> bool:
     except KeyboardInterrupt:
         print(flush=True)  # what comes next begins on a line of its own
         raise
-
-
-def _show(file: Asking) -> None:
-    print(f"{visible(file.path)}")
-    for wish in file.wishes:
-        print(f"  {KINDS[wish.kind]}: {visible(wish.text, indent=4)}")
-    if not file.wishes:
-        print("  asks only for what no project can set; it is ignored")
 
 
 def _list() -> int:

@@ -1,0 +1,1 @@
+"""What `detent doctor` looks at: one file per check. A check says what is, and never raises."""
