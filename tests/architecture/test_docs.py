@@ -30,7 +30,7 @@ def test_every_budget_flag_and_every_command_is_told_of() -> None:
     flags = [flag.name for flag in FLAGS if flag.name.startswith("--max-") and flag.help]
     flags.remove("--max-thinking-tokens")
     assert [name for name in flags if f"`{name}`" not in of_budgets] == []
-    of_commands = (ROOT / "docs/cli.md").read_text()
+    of_commands = (ROOT / "docs/slash-commands.md").read_text()
     assert [one.name for one in COMMANDS if f"`/{one.name}" not in of_commands] == []
 
 

@@ -13,8 +13,10 @@ from detent.testing import call, reply
 from .conftest import Frame, Runner
 
 ALL = [
-    "agents", "budget", "compact", "context", "cost", "help", "memory", "redo", "rewind", "undo",
-    "usage",
+    "agents", "budget", "bug", "clear", "compact", "context", "cost", "diff", "doctor", "effort",
+    "export", "fork", "help", "hooks", "init", "mcp", "memory", "mode", "model", "permissions",
+    "redo", "rename", "replay", "resume", "rewind", "search", "skills", "status", "tasks", "todos",
+    "undo", "usage",
 ]  # fmt: skip
 LONG = "A long answer about boats, quays and the tide. " * 120
 FACTS = json.dumps({"goal": "keep the quay dry", "last_request": "and now?"})
@@ -43,7 +45,7 @@ def grown(runner: Runner, *more: object, turns: int = 5) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["/help", "/memory", "/context", "/budget", "/agents", " /help \n"],
+    ["/help diff", "/memory", "/context", "/budget", "/agents", " /help \n", "/status", "/todos"],
 )
 def test_what_needs_no_model_works_without_a_key_and_without_a_network(
     runner: Runner, text: str
@@ -57,8 +59,8 @@ def test_what_needs_no_model_works_without_a_key_and_without_a_network(
 
 def test_help_names_all_of_them(runner: Runner) -> None:
     lines = runner.run("-p", "/help", env=NO_KEY).stdout.splitlines()
-    names = [line.split()[0] for line in lines]
-    assert names == [f"/{name}" for name in ALL]
+    names = [line.split()[0] for line in lines if line.startswith("  /")]
+    assert sorted(names) == [f"/{name}" for name in ALL]
 
 
 def test_a_command_asks_no_model(runner: Runner) -> None:
@@ -271,7 +273,7 @@ def test_a_command_is_not_joined_with_prompts_that_wait(runner: Runner) -> None:
     live.end_input()
     ran = live.finish()
     results = [frame["result"] for frame in ran.of("result")]
-    assert [text.split()[0] for text in results] == ["one", "/agents", "two"]
+    assert [text.split()[0] for text in results] == ["one", "Conversation:", "two"]
 
 
 def test_a_host_may_mean_the_text_itself(runner: Runner) -> None:
@@ -296,7 +298,7 @@ def test_a_command_is_the_whole_of_a_prompt(runner: Runner) -> None:
 def test_help_for_a_host_without_a_key(runner: Runner) -> None:
     live = runner.converse()
     live.say("/help")
-    assert live.next("result")["result"].startswith("/agents")
+    assert live.next("result")["result"].startswith("Conversation:")
     live.end_input()
     assert live.finish().code == 0
 
@@ -332,6 +334,36 @@ def test_a_slip_of_the_pen_costs_nothing(runner: Runner, text: str, meant: str) 
 def test_all_else_is_a_prompt(runner: Runner, text: str) -> None:
     runner.serve("answered")
     assert runner.prompt(text).result["result"] == "answered"
+
+
+# What is changed
+
+
+def test_a_diff_of_a_session_that_is_over(runner: Runner) -> None:
+    (runner.work / "a").write_text("one\n")
+    edit = reply(call("Bash", command="echo two >> a"))
+    runner.serve(edit, "done")
+    session = runner.prompt("x", "--permission-mode", "bypassPermissions").result["session_id"]
+    told = runner.run("-p", "/diff", "--resume", session, env=NO_KEY)
+    assert told.stdout.endswith("--- a/a\n+++ b/a\n@@ -1 +1,2 @@\n one\n+two\n")
+    assert runner.run("-p", "/diff never", "--resume", session, env=NO_KEY).code == 2
+
+
+def test_a_host_clears_the_chat_and_renames_the_session(runner: Runner) -> None:
+    runner.serve("one", "two")
+    live = runner.converse()
+    live.say("the first thing")
+    live.next("result")
+    for text, answer in (("/clear", "The chat is empty"), ("/rename quay", "is called quay")):
+        live.say(text)
+        assert answer in live.next("result")["result"]
+    live.say("the second thing")
+    live.next("result")
+    live.end_input()
+    assert live.finish().code == 0
+    assert runner.requests[1].user_texts[-1] == "the second thing"
+    assert "the first thing" not in runner.requests[1].user_texts
+    assert "quay: " in runner.run("-p", "/resume", env=NO_KEY).stdout
 
 
 # What it has cost

@@ -69,6 +69,13 @@ def look_in_place(options: Options, fork: Fork) -> Report:
         return look(ground, Wish(since=fork.at))
 
 
+def beside(options: Options, fork: Fork) -> Forked:
+    """In the same folder, whose files stay as they are: from the end of a session that is open."""
+    grounds = grounds_of(replace(options, cwd=fork.cwd))
+    session, path = _written(grounds, fork, fork.cwd)
+    return Forked(session, path, fork.parent, fork.at, fork.step, fork.cwd, True)
+
+
 def in_place(options: Options, fork: Fork) -> Forked:
     """The files go back where they are. The parent's log tells of it: there it can be redone."""
     with stored(options, fork.parent) as ground:

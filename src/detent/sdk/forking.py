@@ -1,5 +1,5 @@
 """A new session from any step of another."""
 
-from detent.app.forking import Fork, Forked, find, in_place, into, look_in_place
+from detent.app.forking import Fork, Forked, beside, find, in_place, into, look_in_place
 
-__all__ = ["Fork", "Forked", "find", "in_place", "into", "look_in_place"]
+__all__ = ["Fork", "Forked", "beside", "find", "in_place", "into", "look_in_place"]

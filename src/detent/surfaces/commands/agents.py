@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from detent.sdk.keyless import is_keyless
 from detent.sdk.session import Session
 from detent.sdk.subagents import AgentNode
+from detent.surfaces.commands import Hear
 from detent.surfaces.commands.context_table import usual_width
 from detent.surfaces.tables.agent_tree import agent_lines
 from detent.surfaces.tables.widths import one_line
@@ -17,7 +18,7 @@ ENDED = ("completed", "failed", "stopped", "interrupted")
 USAGE = "/agents takes nothing, `stop ID`, or `send ID TEXT`"
 
 
-async def agents(session: Session, rest: str) -> str:
+async def run(session: Session, rest: str, hear: Hear) -> str:
     match rest.split(maxsplit=2):
         case []:
             return await _tree(session)

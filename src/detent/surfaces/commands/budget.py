@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from detent.sdk.session import Session
+from detent.surfaces.commands import Hear
 from detent.surfaces.commands.amounts import aligned, estimated, shown_amount, unpriced
 from detent.types.budget import KEYS, WHOLE, WORDS, What
 from detent.types.errors import BadInput
@@ -16,7 +17,7 @@ OTHERS: dict[str, What] = {"tools": "calls", "tasks": "delegations", "requests":
 """Shorter ones."""
 
 
-def budget(session: Session, rest: str) -> str:
+async def run(session: Session, rest: str, hear: Hear) -> str:
     if rest:
         words = rest.split()
         wish = _strict(words) if words[0].lower() == "strict" else _wish(words)

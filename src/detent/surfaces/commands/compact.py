@@ -8,7 +8,7 @@ NOTHING = "There is nothing to compact yet."
 IN_VAIN = "Nothing was compacted: a hook did not want it."
 
 
-async def compact(session: Session, instructions: str, hear: Hear) -> str:
+async def run(session: Session, instructions: str, hear: Hear) -> str:
     if not any(isinstance(entry, Prompted) for entry in session.entries):
         return NOTHING
     reasons: list[str] = []

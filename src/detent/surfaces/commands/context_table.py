@@ -54,6 +54,11 @@ def usual_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else USUAL_WIDTH
 
 
+def line_width() -> int:
+    """The same, and 0 where there is none: there nothing is cut."""
+    return usual_width() if sys.stdout.isatty() else 0
+
+
 def _title(ledger: ContextLedger, width: int) -> str:
     which = f"step {ledger.step} of {ledger.steps}" if ledger.step else "the next request"
     whole = shown(f"Session {ledger.session} · {ledger.model} · {which}")

@@ -1,11 +1,12 @@
 """`/cost`: what the session has spent, by what it was for."""
 
 from detent.sdk.session import Session
+from detent.surfaces.commands import Hear
 from detent.surfaces.commands.amounts import aligned, dollars, estimated, unpriced
 from detent.types.budget import Spent
 
 
-def cost(session: Session) -> str:
+async def run(session: Session, rest: str, hear: Hear) -> str:
     by = session.spending()
     if not by:
         return "Nothing is spent."

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from detent.sdk.session import Session
 from detent.sdk.undo import Left, Part, Point, Redone, Report, Rewinding, StepDone
+from detent.surfaces.commands import Hear
 from detent.surfaces.counting import counted
 from detent.types.errors import BadInput
 
@@ -16,17 +17,21 @@ TO_UNDO = "Nothing to undo: no step that stands has changed files here."
 TO_REDO = "Nothing to redo."
 
 
-async def undo(session: Session, rest: str) -> str:
+async def run(session: Session, rest: str, hear: Hear) -> str:
     if rest and (not rest.isdecimal() or not int(rest)):
         raise BadInput(f"/undo takes the number of a step; not {rest!r}")
+    if not session.entries:  # else a session would begin with it
+        return TO_UNDO
     return "\n".join(told(await session.undo(int(rest or 0)), session.cwd))
 
 
-async def redo(session: Session) -> str:
+async def redo(session: Session, rest: str, hear: Hear) -> str:
+    if not session.entries:
+        return TO_REDO
     return "\n".join(told_redo(await session.redo(), session.cwd))
 
 
-async def rewind(session: Session, rest: str) -> str:
+async def rewind(session: Session, rest: str, hear: Hear) -> str:
     """Alone it lists where one can go; with a number and no part, what would come of it."""
     number, *more = rest.split()[:3] or ("",)
     if not number:
@@ -83,7 +88,7 @@ def told(report: Report, cwd: str) -> Iterator[str]:
         yield f"An earlier try was cut off; {is_now}."
     yield _headline(report)
     for file in report.files[:MOST_FILES]:
-        yield f"  {WHAT[file.what]} {_named(file.path, cwd)}"
+        yield f"  {WHAT[file.what]} {named(file.path, cwd)}"
     if len(report.files) > MOST_FILES:
         yield f"  … and {len(report.files) - MOST_FILES} more"
     for left in report.left:
@@ -102,7 +107,7 @@ def told_steps(steps: Sequence[StepDone], cwd: str) -> Iterator[str]:
         mark = "  (undone)" if step.is_undone else ""
         yield f"step {step.step}, prompt {step.prompt}: {_short('; '.join(step.calls), 70)}{mark}"
         for file in step.files[:MOST_FILES]:
-            yield f"  {WHAT[file.what]} {_named(file.path, cwd)}"
+            yield f"  {WHAT[file.what]} {named(file.path, cwd)}"
         if len(step.files) > MOST_FILES:
             yield f"  … and {len(step.files) - MOST_FILES} more"
 
@@ -122,11 +127,11 @@ def _headline(report: Report) -> str:
 
 def told_left(left: Left, cwd: str) -> Iterator[str]:
     hint = "; --merge would keep both changes" if left.can_merge else ""
-    yield f"  = {_named(left.path, cwd)}  left: {left.reason}{hint}"
+    yield f"  = {named(left.path, cwd)}  left: {left.reason}{hint}"
     yield from (f"      {line}" for line in left.diff)
 
 
-def _named(path: str, cwd: str) -> str:
+def named(path: str, cwd: str) -> str:
     """On one line, whatever it is."""
     inside = path.startswith(cwd.rstrip("/") + "/")
     return (os.path.relpath(path, cwd) if inside else path).replace("\n", "\\n")
