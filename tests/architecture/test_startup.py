@@ -36,11 +36,11 @@ detent.models assemble build catalog client credentials protocols \
 protocols.anthropic_messages protocols.caching protocols.stops protocols.wire providers retry \
 route sse watch
 detent.ports delegation machine
-detent.sdk approval channel options session summary
+detent.sdk approval channel interactive options session summary
 detent.session log store
 detent.surfaces arguments cli cli.flags cli.main headless headless.activity headless.exit_codes \
 headless.result headless.signals headless.single headless.start headless.stdin headless.stdout \
-headless.text wishes
+headless.text lines lines.telling wishes wording wording.marks
 detent.tools registry
 detent.types agents budget codec content deltas durable effects errors events files messages \
 outcomes running usage verdicts version

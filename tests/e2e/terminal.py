@@ -72,6 +72,10 @@ class Term:
         for name in names:
             self.type(KEYS[name])
 
+    def say(self, text: str) -> None:
+        """A prompt, and Enter."""
+        self.type(f"{text}\r")
+
     def paste(self, text: str) -> None:
         """As a terminal does it; a long one goes in as fast as it is taken."""
         rest = f"\x1b[200~{text}\x1b[201~".encode()
@@ -103,6 +107,11 @@ class Term:
         above = ["".join(row[at].data for at in range(self.screen.columns)).rstrip()
                  for row in self.screen.history.top]  # fmt: skip
         return "\n".join([*above, *self.lines]).rstrip()
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Row and column, from 0."""
+        return self.screen.cursor.y, self.screen.cursor.x
 
     def see(self, *texts: str | re.Pattern[str] | Callable[[], bool]) -> str:
         """Until all of these are on the screen; gives the screen."""

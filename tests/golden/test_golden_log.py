@@ -39,6 +39,7 @@ from detent.types.events import (
     Prompted,
     Replied,
     Restored,
+    Switched,
     Trimmed,
     TurnEnded,
     Withheld,
@@ -65,7 +66,9 @@ BLOBS = Blobs(str(HERE))
 DELEGATED = {AgentStarted, AgentEnded, GroupEnded, ChildChanged, TaskChanged}
 AGENTS = HERE / "log-v2-agents.jsonl"
 """With subagents: these entries, and `lineage`, came after that file."""
-NEWER = {"lineage"}
+ONCE = HERE / "log-v2-once.jsonl"
+"""With a model for one turn."""
+NEWER = {"lineage", "once"}
 """Fields of its entries that came after it."""
 
 
@@ -242,6 +245,14 @@ def test_entries_of_subagents_are_read_and_written_the_same(tmp_path: Path) -> N
     assert isinstance(opened, Opened) and opened.lineage is not None
     assert all(getattr(opened.lineage, name) for name in opened.lineage.__struct_fields__)
     check_valid(project(reading.entries))
+
+
+def test_a_model_for_one_turn_is_read_and_written_the_same(tmp_path: Path) -> None:
+    reading = read_log(str(ONCE))
+    assert (reading.damaged, reading.torn, reading.strange) == (0, False, "")
+    assert b"".join(frame(e, Blobs(str(tmp_path))) for e in reading.entries) == ONCE.read_bytes()
+    switched = [entry for entry in reading.entries if isinstance(entry, Switched)]
+    assert [(entry.model, entry.once) for entry in switched] == [("n", True), ("m", True)]
 
 
 def test_its_long_texts_lie_in_blobs() -> None:

@@ -14,7 +14,7 @@ from detent.context.prompt import section
 from detent.loop.spending import Purse
 from detent.ports import Clock, Model, Proposal
 from detent.types.codec import arguments_object, encode
-from detent.types.content import Text, UserBlock, plain_text
+from detent.types.content import Text, own_words, plain_text
 from detent.types.deltas import Delta
 from detent.types.errors import BadInput, ModelFailure, NoModel
 from detent.types.events import Classified, Entry, Prompted
@@ -26,8 +26,6 @@ PROMPTS = 5
 LONGEST_PROMPT = 2_000
 LONGEST_CALL = 20_000
 LONGEST_REASON = 300
-PIPED = "<stdin>\n"
-"""How a prompt begins what came with it through a pipe."""
 SECONDS = 60.0
 MOST_OUTPUT = 1_000
 FORM = Raw(
@@ -97,12 +95,7 @@ class ModelClassifier:
 
 def _prompts(entries: Sequence[Entry]) -> list[str]:
     said = [entry.content for entry in entries if isinstance(entry, Prompted)]
-    return [_shortened(plain_text(_own_words(content))) for content in said[-PROMPTS:]]
-
-
-def _own_words(content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
-    """Without what was piped in beside them, which others may have written."""
-    return tuple(b for b in content if not (isinstance(b, Text) and b.text.startswith(PIPED)))
+    return [_shortened("".join(own_words(content))) for content in said[-PROMPTS:]]
 
 
 def _shortened(text: str) -> str:

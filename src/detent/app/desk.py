@@ -1,11 +1,12 @@
 """The desk a call works at, and what the session remembers of files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from detent.context.project import not_rewound
-from detent.ports import Desk, Proposal, Workshop
+from detent.ports import Desk, Leave, Proposal, Workshop
 from detent.types.events import CallEnded, CallStarted, Entry
 from detent.types.files import Change, FileState
 
@@ -108,6 +109,26 @@ class KeptFiles:
             self.loaded.close()
 
 
+class Foreground:
+    """Calls whose work may go on in the background, the newest last."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, Leave] = {}
+
+    @contextmanager
+    def offering(self, call_id: str, leave: Leave) -> Iterator[None]:
+        self._calls[call_id] = leave
+        try:
+            yield
+        finally:
+            self._calls.pop(call_id, None)
+
+    def leave(self, call_id: str = "") -> bool:
+        """This call's, or of the newest that can; False when there is none."""
+        calls = (call_id,) if call_id else tuple(reversed(self._calls))
+        return any(self._calls[call]() for call in calls if call in self._calls)
+
+
 class DeskMaker:
     def __init__(
         self,
@@ -124,6 +145,7 @@ class DeskMaker:
         self._digests = digests_in(entries)
         self.kept: KeptFiles | None = None
         """Who knows what others do to files."""
+        self.foreground = Foreground()
 
     @property
     def cwd(self) -> str:
@@ -132,7 +154,7 @@ class DeskMaker:
     def remade(self, entries: Sequence[Entry]) -> "DeskMaker":
         """After a rewind: what the model no longer knows of, it must read again."""
         made = DeskMaker(self.shop, self._session, self._settings, entries)
-        made.agent, made.kept = self.agent, self.kept
+        made.agent, made.kept, made.foreground = self.agent, self.kept, self.foreground
         return made
 
     def __call__(self, call_id: str, progress: Callable[[str], None]) -> Desk:
@@ -146,4 +168,5 @@ class DeskMaker:
             session=self._session,
             agent=self.agent,
             settings=self._settings,
+            leaving=lambda leave: self.foreground.offering(call_id, leave),
         )

@@ -1,6 +1,7 @@
 """A session that runs: how it begins, what is changed about it meanwhile, how it ends."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -25,11 +26,13 @@ from detent.loop.kit import Kit
 from detent.ports import Model, Toolbox
 from detent.types.budget import Budget, Spent
 from detent.types.events import Budgeted, Entry, Event, Notice, Switched, TurnEnded
+from detent.types.running import Named
 
 if TYPE_CHECKING:
     from detent.app.agents.kinds.record import Kinds
     from detent.app.agents.staff import Staff
     from detent.app.git_state import Git
+    from detent.app.prompting import Prompt
     from detent.context.books import Books
 
 
@@ -41,8 +44,8 @@ class Engine:
     """Asked ahead; what nobody came to want is ended with the session."""
     staff: "Staff | None" = None
     """The subagents that it has set to work, once it has."""
-    kinds: "Kinds | None" = None
-    """Of agents that it can start."""
+    prompt: "Prompt"
+    """A session's; agents have one that stays."""
     tools: Toolbox
     """All that it may use, whatever of them the model is shown."""
 
@@ -105,6 +108,11 @@ class Engine:
         self.gate.mode = permitted_mode(mode, self.grounds.settings)
 
     @property
+    def kinds(self) -> "Kinds | None":
+        """Of agents that it can start."""
+        return self.prompt.kinds
+
+    @property
     def cwd(self) -> str:
         return self.shop.cwd
 
@@ -117,12 +125,73 @@ class Engine:
         """Another budget for thinking from the next turn on."""
         await self._reopen(replace(self._options, thinking_budget=budget))
 
+    async def set_effort(self, level: str) -> None:
+        """Another effort from the next turn on; empty is what the settings say."""
+        from detent.app.wishes import check_effort
+
+        check_effort(level)
+        await self._reopen(replace(self._options, effort=level))
+
+    @property
+    def effort(self) -> str:
+        """Empty where the provider decides."""
+        from detent.app.wishes import effort_of
+
+        return effort_of(self._options, self.grounds.settings)
+
+    @property
+    def thinking_budget(self) -> int | None:
+        """In tokens; None where nobody says."""
+        wished = self._options.thinking_budget
+        return self.grounds.settings.thinking_budget if wished is None else wished
+
+    @property
+    def name(self) -> str:
+        """What people call the session, or will with its first entry."""
+        named = (one.name for one in reversed(self.journal.log.entries) if isinstance(one, Named))
+        return self._options.name or next(named, "")
+
+    def set_name(self, name: str) -> None:
+        """A session without an entry gets it with the first."""
+        if self.journal.is_new:
+            self._options = replace(self._options, name=name)
+        elif name != self.name:
+            self.recorder.record(Named(name=name))
+
     async def _reopen(self, options: Options) -> None:
         priced = replace(options, max_budget_usd=self.kit.account.budget.dollars)
         model, old = self.grounds.model(priced), self.kit.model
         self._options, self.kit = options, replace(self.kit, model=model)
         if model is not old:  # a model of the caller's own making stays what it is
             self._left.append(old)
+            await self._close_left()
+
+    def model_for(self, name: str, effort: str) -> Model:
+        """Another model, or the same with another effort: for a while. Raises BadInput, NoModel."""
+        wished = replace(self._options, max_budget_usd=self.kit.account.budget.dollars)
+        if name:
+            wished = replace(wished, model=name)
+        return self.grounds.model(replace(wished, effort=effort or wished.effort))
+
+    @asynccontextmanager
+    async def lent_model(self, model: Model) -> AsyncIterator[None]:
+        """The turn in it is this model's, of a session that has begun. What was chosen for that
+        stays chosen."""
+        usual = self.kit.model
+        if model is usual:
+            yield
+            return
+        self.kit = replace(self.kit, model=model)
+        is_other = model.name != usual.name
+        try:
+            if is_other:
+                await self.recorder.emit(Switched(model=model.name, once=True))
+            yield
+        finally:
+            self.kit = replace(self.kit, model=usual)
+            self._left.append(model)
+            if is_other:
+                self.recorder.note(Switched(model=usual.name, once=True))
             await self._close_left()
 
     async def _close_left(self) -> None:

@@ -24,6 +24,11 @@ class Queue:
         self._news.append(news)
         self.stir()
 
+    @property
+    def waiting(self) -> tuple[tuple[UserBlock, ...], ...]:
+        """Prompts that nobody has heard yet."""
+        return tuple(self._waiting)
+
     def take(self) -> tuple[tuple[UserBlock, ...], ...]:
         waiting, self._waiting = tuple(self._waiting), []
         return waiting

@@ -28,14 +28,16 @@ def with_kept_model(grounds: Grounds, entries: Sequence[Entry]) -> Grounds:
 
 def kept_model(entries: Sequence[Entry]) -> str:
     """`PROVIDER/NAME` of what somebody chose; a fallback that stood in was chosen by nobody."""
-    kept, stands_in = "", False
+    kept, own, stands_in = "", "", False
     for entry in entries:
         match entry:
-            case Equipped(begins=True):  # a run begins
-                stands_in = False
+            case Equipped(begins=True, model=model):  # a run begins
+                own, stands_in = model, False
+            case Switched(model=model, once=True) if model:
+                stands_in = model != own
             case Switched(model=model, reason=reason) if model:
                 stands_in = bool(reason) and not kept.endswith(f"/{model}")
-                kept = kept if reason else model
+                kept, own = (kept, own) if reason else (model, model)
             case Replied(model=model, provider=provider) if provider and not stands_in:
                 kept = f"{provider.partition(' at ')[0]}/{model}"  # without its address
             case _:

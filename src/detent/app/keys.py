@@ -9,7 +9,7 @@ from msgspec import Struct
 from detent.app.places import detent_home
 from detent.http.transport import parse_target
 from detent.models.catalog import Catalog
-from detent.models.credentials import Credentials, Secret, is_key
+from detent.models.credentials import Credentials, Secret
 from detent.models.providers import Choice
 from detent.types.errors import BadInput
 
@@ -96,46 +96,57 @@ def _oauth(choice: Choice, environ: Mapping[str, str]) -> Credentials:
     return oauth(grant, Transport(environ), TokenFile(path, given))
 
 
-def lacks_key(choice: Choice) -> bool:
-    """It has a variable for a key, and neither that nor anything else says who we are.
-
-    A server on this machine is not asked whether it wants one.
-    """
+def takes_key(choice: Choice) -> bool:
+    """It has a variable for a key, and neither that nor anything else says who we are."""
     about = choice.about
     if choice.secret or about.cloud or about.oauth or about.key_helper:
         return False
-    if not (about.key_from or about.token_from):
-        return False
-    return not parse_target(choice.endpoint.base_url).origin.is_here
+    return bool(about.variables)
 
 
-def with_stored_key(wanted: str, environ: Mapping[str, str], known: Catalog) -> Mapping[str, str]:
-    """The environment, with keys from the system's keyring for what it lacks.
+def lacks_key(choice: Choice) -> bool:
+    """The same of one that surely wants it: a server on this machine may want none."""
+    return takes_key(choice) and not parse_target(choice.endpoint.base_url).origin.is_here
+
+
+def with_stored_key(
+    wanted: str, environ: Mapping[str, str], known: Catalog, *, asks_keyring: bool = True
+) -> Mapping[str, str]:
+    """The environment, with keys that the user has stored for what it lacks.
 
     `wanted` is one name of a model; `PROVIDER/` asks for that provider's key alone. Only called
     when nothing else gave a key: asking a keyring may open a window.
     """
     prefix = wanted.partition("/")[0]
     names = [prefix] if prefix in known.providers else list(known.providers)
-    found = {}
+    found, tried = dict[str, str](), set[str]()
     for name in names:
-        facts = known.providers[name]
-        variables = (*facts.key_from, *facts.token_from)
+        variables = known.providers[name].variables
         is_set = any(environ.get(variable) for variable in variables)
-        if variables and not is_set and (key := stored_key(name)):
-            found[variables[0]] = key
+        if not variables or is_set or variables[0] in tried:
+            continue
+        tried.add(variables[0])
+        for one in (name, *_twins(name, known)):
+            if key := stored_key(one, environ, asks_keyring=asks_keyring):
+                found[variables[0]] = key
+                break
     return {**environ, **found} if found else environ
 
 
-def stored_key(provider: str) -> str:
-    """From the keyring's service `detent`; nothing when there is no keyring (`detent[keyring]`)."""
-    from importlib import import_module
+def _twins(name: str, known: Catalog) -> list[str]:
+    """The same provider by other names: its key is in the same variable."""
+    variables = known.providers[name].variables
+    others = known.providers.items()
+    return [one for one, facts in others if one != name and facts.variables[:1] == variables[:1]]
 
-    try:
-        key = import_module("keyring").get_password("detent", provider) or ""
-    except Exception:  # not installed, locked, no backend: each backend has errors of its own
-        return ""
-    return key.strip() if is_key(key.strip()) else ""
+
+def stored_key(provider: str, environ: Mapping[str, str], *, asks_keyring: bool = True) -> str:
+    """From the system's keyring, else from the file beside the settings; empty when neither has
+    one."""
+    from detent.app.key_file import stored_in_file, stored_in_keyring
+
+    key = stored_in_keyring(provider) if asks_keyring else ""
+    return key or stored_in_file(provider, environ)
 
 
 def key_variables(known: Catalog, *in_use: str) -> frozenset[str]:

@@ -125,26 +125,30 @@ def _reached(
 ) -> tuple[Choice, Mapping[str, str]]:
     """The choice, and the environment it is reached in.
 
-    The keyring is asked only when nobody else has a key: it may open a window. A fallback that
-    could not serve is told at once, not when it is needed.
+    The keyring is asked only when nobody else has a key, and not for a server on this machine: it
+    may open a window. A fallback that could not serve is told at once, not when it is needed.
     """
     try:
         choice = choose(name, environ, known)
         if choice.secret:
             return choice, environ
-        from detent.app.keys import lacks_key, with_stored_key
+        from detent.app.keys import lacks_key, takes_key, with_stored_key
 
-        if not lacks_key(choice):
+        if not takes_key(choice):
             return choice, environ
-        with_keys = with_stored_key(f"{choice.provider}/", environ, known)
+        with_keys = with_stored_key(
+            f"{choice.provider}/", environ, known, asks_keyring=lacks_key(choice)
+        )
     except NoModel as error:
+        from detent.app.key_file import refusal
         from detent.app.keys import with_stored_key
 
         with_keys = with_stored_key(name, environ, known)
-        if with_keys is environ and is_first:
-            raise
         if with_keys is environ:
-            raise BadInput(f"the fallback model {name} cannot serve: {error}") from None
+            why = "; ".join(filter(None, (str(error), refusal(environ))))
+            if is_first:
+                raise NoModel(why) from None
+            raise BadInput(f"the fallback model {name} cannot serve: {why}") from None
     return choose(name, with_keys, known), with_keys
 
 

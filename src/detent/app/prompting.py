@@ -12,7 +12,7 @@ from detent.app.workshop import Shop
 from detent.context.conversation import Conversation
 from detent.context.prompt import build_prompt, section
 from detent.context.prompt.access import Access
-from detent.context.prompt.facts import Facts, Named, Surroundings
+from detent.context.prompt.facts import Facts, Named, Style, Surroundings
 from detent.gate.terms import RuleSet, Workspace
 from detent.ports import Toolbox
 from detent.types.events import Opened
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from detent.app.agents.kinds.record import Kinds
     from detent.app.git_state import Git
 
+USUAL_STYLE = "default"
 DELEGATES = frozenset({"Agent", "delegate_agent"})
 """Tools that start agents."""
 
@@ -39,6 +40,7 @@ def prompt_of(
     mode: str,
     around: Surroundings,
     kinds: "Kinds | None" = None,
+    style: Style | None = None,
 ) -> tuple[str, ...]:
     options = grounds.options
     access = Access(
@@ -51,11 +53,60 @@ def prompt_of(
     )
     form = section("form") if options.json_schema is not None else ""
     return build_prompt(
-        Facts(around, access, agents=_agents(access.tools, kinds), plugins=_plugins(options)),
+        Facts(
+            around,
+            access,
+            agents=_agents(access.tools, kinds),
+            plugins=_plugins(options),
+            style=style,
+        ),
         custom=options.system_prompt,
         override=options.override_system_prompt,
         append="\n\n".join(filter(None, (options.append_system_prompt, form))),
     )
+
+
+class Prompt:
+    """A session's own, made anew when somebody takes another style. All else in it stays as the
+    session began: what changes meanwhile is told by reminders."""
+
+    def __init__(
+        self,
+        grounds: Grounds,
+        rules: RuleSet,
+        toolbox: Toolbox,
+        mode: str,
+        around: Surroundings,
+        kinds: "Kinds | None",
+    ) -> None:
+        self._grounds, self._rules, self._toolbox = grounds, rules, toolbox
+        self._mode, self._around = mode, around
+        self.kinds = kinds
+        wishes = grounds.settings.interface
+        self.style = (wishes.output_style if wishes is not None else "") or USUAL_STYLE
+        """As it was written, whether there is such a style or not."""
+        self.notices: tuple[str, ...] = ()
+
+    def chosen(self) -> Style | None:
+        """What the settings wish for; files are looked at only where they do."""
+        if self.style.strip().casefold() == USUAL_STYLE:
+            return None
+        from detent.app.styles.finding import styles_of
+
+        known = styles_of(self._grounds)
+        style, self.notices = known.named(self.style), known.notices
+        if style is None:
+            names = ", ".join(one.name for one in known.found)
+            note = (
+                f"there is no output style {self.style[:80]!r}, so none counts; there are {names}"
+            )
+            self.notices = (*self.notices, note)
+            return None
+        return style.for_prompt
+
+    def text(self, style: Style | None) -> tuple[str, ...]:
+        rules, toolbox, mode = self._rules, self._toolbox, self._mode
+        return prompt_of(self._grounds, rules, toolbox, mode, self._around, self.kinds, style)
 
 
 def git_of(grounds: Grounds) -> "Git | None":

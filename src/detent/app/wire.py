@@ -1,5 +1,6 @@
 """The composition root: options in, a working session out. The one place that knows everybody."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from detent.app.inbox import Queue
 from detent.app.journal import Journal, open_journal
 from detent.app.models import prices
 from detent.app.options import Options
-from detent.app.prompting import git_of, kinds_for, lookout_of, prompt_of, surroundings_of
+from detent.app.prompting import Prompt, git_of, kinds_for, lookout_of, surroundings_of
 from detent.app.recorder import Recorder
 from detent.app.reminders import Composed, MemoryFiles
 from detent.app.shaping import shaping_of
@@ -48,8 +49,7 @@ if TYPE_CHECKING:
 
 def assemble(options: Options) -> Engine:
     grounds = grounds_of(options)
-    git = git_of(grounds)
-    settings, clock = grounds.settings, grounds.clock
+    settings, clock, git = grounds.settings, grounds.clock, git_of(grounds)
     rules = rules_of(options, settings, grounds.cwd)
     tools = tools_of(grounds, rules)
     toolbox, form = with_form(options, tools)
@@ -75,6 +75,7 @@ def assemble(options: Options) -> Engine:
         sandbox=_sandbox(grounds, workspace, rules, journal, recorder),
     )
     around, kinds = surroundings_of(grounds, workspace, journal), kinds_for(grounds, toolbox)
+    prompt = Prompt(grounds, rules, toolbox, gate.mode, around, kinds)
     memory = MemoryFiles(grounds, conversation, gate, recorder.warn)
     kit = Kit(
         model=model,
@@ -85,7 +86,7 @@ def assemble(options: Options) -> Engine:
         clock=clock,
         desk=DeskMaker(shop, journal.session, for_tools(grounds, workspace), entries),
         conversation=conversation,
-        system=prompt_of(grounds, rules, toolbox, gate.mode, around, kinds),
+        system=prompt.text(prompt.chosen()),
         emit=recorder.emit,
         hint=recorder.hint,
         checkpoints=_checkpoints(grounds, workspace, journal, recorder),
@@ -101,7 +102,7 @@ def assemble(options: Options) -> Engine:
     )
     conversation.base = base_of(kit)
     engine = Engine(grounds, kit, journal, recorder, inbox, gate, shop)
-    engine.memory, engine.git, engine.tools, engine.kinds = memory, git, tools, kinds
+    engine.memory, engine.git, engine.tools, engine.prompt = memory, git, tools, prompt
     shop.employ = lambda: staff_of(engine)
     _charge_those_left(engine)
     engine.notices += _to_be_told(engine, rules, toolbox)
@@ -111,7 +112,8 @@ def assemble(options: Options) -> Engine:
 def _to_be_told(engine: Engine, rules: RuleSet, toolbox: Toolbox) -> list[str]:
     grounds = engine.grounds
     about = (*missing_folders(grounds), *_about_tools(grounds, rules, toolbox))
-    return [*about, *_about_kinds(engine.kinds), *_listen(engine, grounds)]
+    about = (*about, *_about_keys(grounds), *_about_kinds(engine.kinds), *engine.prompt.notices)
+    return [*about, *_listen(engine, grounds)]
 
 
 def staff_of(engine: Engine) -> "Staff":
@@ -187,6 +189,15 @@ def _listen(engine: Engine, grounds: Grounds) -> list[str]:
     from detent.app.hooking import add_commands
 
     return add_commands(engine, grounds.settings.hooks, grounds.cwd)
+
+
+def _about_keys(grounds: Grounds) -> tuple[str, ...]:
+    """A file with keys that others can read is worth a word, whatever key is in use."""
+    if not os.path.exists(f"{grounds.home}/keys.json"):
+        return ()
+    from detent.app.key_file import refusal
+
+    return tuple(filter(None, (refusal(grounds.environ),)))
 
 
 def _about_kinds(kinds: "Kinds | None") -> tuple[str, ...]:

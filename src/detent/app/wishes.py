@@ -15,13 +15,13 @@ from detent.types.codec import decode_object, encode
 from detent.types.errors import BadInput
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
+UNSAID = ("auto", "default")
+"""The provider decides."""
 
 
 def wishes_of(options: Options, settings: Settings, environ: Mapping[str, str]) -> Wishes:
-    effort = options.effort or settings.effort
-    effort = "" if effort in ("auto", "default") else effort  # the provider decides
-    if effort and effort not in EFFORTS:
-        raise BadInput(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
+    effort = effort_of(options, settings)
+    check_effort(effort)
     budget = options.thinking_budget
     return Wishes(
         timers=timers(settings, environ),
@@ -36,6 +36,17 @@ def wishes_of(options: Options, settings: Settings, environ: Mapping[str, str]) 
         max_output=options.max_output_tokens or 0,
         task_budget=options.task_budget or 0,
     )
+
+
+def effort_of(options: Options, settings: Settings) -> str:
+    effort = options.effort or settings.effort
+    return "" if effort in UNSAID else effort
+
+
+def check_effort(effort: str) -> None:
+    """Raises BadInput."""
+    if effort and effort not in (*EFFORTS, *UNSAID):
+        raise BadInput(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
 
 
 def wishes_for(choice: Choice, wishes: Wishes, first: Choice, settings: Settings) -> Wishes:

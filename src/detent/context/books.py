@@ -22,7 +22,7 @@ from detent.types.usage import Usage
 
 PARTIAL = ("broken_off", "cancelled")
 """Stops of answers that were kept as far as they came: nobody may have charged for them."""
-CATEGORIES = ("main", "compaction", "classifier", "subagents", "hooks", "failed")
+CATEGORIES = ("main", "compaction", "classifier", "aside", "subagents", "hooks", "failed")
 
 
 class Books:

@@ -331,9 +331,13 @@ class Gatekeeper:
         except BadInput as error:
             self._report(f"a rule was not added: {error}")
             return False
-        self._rules = replace(self._rules, **{kind: (*getattr(self._rules, kind), added)})
-        self._has_changed()
+        self.go_by(replace(self._rules, **{kind: (*getattr(self._rules, kind), added)}))
         return True
+
+    def go_by(self, rules: RuleSet) -> None:
+        """Other rules from now on."""
+        self._rules = rules
+        self._has_changed()
 
     def agreed(self, text: str) -> Rule:
         """What a rule means that a person agrees to here. Raises BadInput."""

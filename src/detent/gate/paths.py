@@ -11,7 +11,7 @@ _SECRET_NAMES = frozenset(
 )  # fmt: skip
 _SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".keystore", ".jks")
 _SECRET_FOLDERS = (".ssh", ".aws", ".gnupg")
-_SECRET_PATHS = (".kube/config", ".docker/config.json")
+_SECRET_PATHS = (".kube/config", ".docker/config.json", ".detent/keys.json")
 SECRET_GLOBS = (
     *sorted(_SECRET_NAMES),
     *(f"*{ending}" for ending in _SECRET_ENDINGS),

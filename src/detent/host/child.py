@@ -6,6 +6,7 @@ its process group everywhere else.
 
 import asyncio
 import signal
+from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol
@@ -55,6 +56,7 @@ class Child:
         self._loop = loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[None] = loop.create_future()
         self._done: asyncio.Future[None] = loop.create_future()
+        self._unlimited: asyncio.Future[None] = loop.create_future()
         self._finished = Finished(-signal.SIGKILL, sandbox=sandbox)
         self._fault: BaseException | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -77,7 +79,8 @@ class Child:
         """To the end. A timeout, a cancellation or an exception from a sink (raised here) ends
         everything of the program before this returns."""
         try:
-            done, _ = await asyncio.wait((self._exit,), timeout=timeout)
+            ends = (self._exit, self._unlimited)
+            done, _ = await asyncio.wait(ends, timeout=timeout, return_when=FIRST_COMPLETED)
             if not done:
                 ended = await self.end()
                 return replace(ended, timed_out=True)
@@ -89,6 +92,10 @@ class Child:
             if not self._done.done():  # the loop itself was torn down under us
                 self.hold.drop()
                 self._release()
+
+    def lift_limit(self) -> None:
+        if not self._unlimited.done():
+            self._unlimited.set_result(None)
 
     async def wait(self) -> Finished:
         await asyncio.wait((self._done,))

@@ -132,11 +132,13 @@ class LocalHost:
         env: Mapping[str, str] | None = None,
         confined: bool = False,
         noted_as: str = "",
+        begun: Callable[[Running], None] = lambda running: None,
     ) -> Finished:
         """`env` comes on top of the child environment. Raises OSError when nothing could start."""
         before = len(self._refused())
         note = self._notes.of(noted_as) if self._notes is not None and noted_as else None
         child = await self._start(argv, cwd, output, errors, stdin, env, confined, note)
+        begun(child)
         finished = await child.run(timeout)
         if confined and (refused := self._refused()[before:]):
             return replace(finished, refused=tuple(refused))

@@ -46,6 +46,9 @@ class Staying:
     def write(self, data: bytes) -> None:
         """It has no input."""
 
+    def lift_limit(self) -> None:
+        """It has none."""
+
     async def wait(self) -> Finished:
         while keeper_of(self._path):
             await asyncio.sleep(LOOK)

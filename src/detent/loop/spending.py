@@ -81,8 +81,8 @@ class Purse:
 
         usage = guess(request, reply)
         self.account.spend(guessed(self.price, reply.model, usage))
-        what: Literal["main", "classifier", "compaction"] = "main"
-        if self.what == "classifier" or self.what == "compaction":
+        what: Literal["main", "classifier", "compaction", "aside"] = "main"
+        if self.what != "failed" and self.what != "cut":
             what = self.what
         await self.emit(Estimated(model=reply.model, usage=usage, what=what))
 

@@ -81,10 +81,10 @@ def unaffordable(kit: Kit, tally: Tally) -> str:
     """Why no summary can be asked for; empty when one can."""
     if spent := exceeded(kit.limits, kit.account, tally, kit.clock.elapsed()):
         return spent.message
-    return "" if _free(kit) >= FEWEST_OUTPUT else "the window has no room left for asking"
+    return "" if room_left(kit) >= FEWEST_OUTPUT else "the window has no room left for asking"
 
 
-def _free(kit: Kit) -> int:
+def room_left(kit: Kit) -> int:
     """Tokens of the window for the answer."""
     window = widest(kit.shaping, kit.model.window, kit.conversation.window)
     return window - kit.conversation.tokens() - INSTRUCTION_TOKENS
@@ -105,7 +105,12 @@ def _request(kit: Kit, instructions: str) -> Request:
     text = section("summary")
     if instructions.strip():
         text += f"\n\nThe user wants of it: {instructions.strip()}"
-    most = min(MOST_OUTPUT, _free(kit), kit.model.max_output or MOST_OUTPUT)
+    return request_with(kit, text)
+
+
+def request_with(kit: Kit, text: str) -> Request:
+    """The request at hand, with one thing more to say."""
+    most = min(MOST_OUTPUT, room_left(kit), kit.model.max_output or MOST_OUTPUT)
     return Request(kit.system, _with(kit.conversation.messages(), text), kit.toolbox.specs(), most)
 
 

@@ -90,6 +90,11 @@ class ProviderFacts(Struct, frozen=True):
     """Reached by the identity of a cloud account, not by a key."""
     oauth: dict[str, str] = {}
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All that may hold its key."""
+        return (*self.key_from, *self.token_from)
+
 
 class Catalog(Struct, frozen=True):
     date: str

@@ -5,6 +5,7 @@ act on the Host, records entries in the Log, and projects the next request from 
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ else:  # nobody asks whether an object is one, and making a class a protocol cos
 __all__ = [
     "Admitted", "Agents", "Answer", "Approver", "Assignment", "BadArguments", "Checkpoints",
     "Classifier", "Clock", "Code", "DeltaSink", "Desk", "Emit", "FileFacts", "FileMemory",
-    "Finished", "Gate", "Host", "Inbox", "Job", "Jobs", "Log", "Model", "Outputs", "Page",
+    "Finished", "Gate", "Host", "Inbox", "Job", "Jobs", "Leave", "Log", "Model", "Outputs", "Page",
     "Proposal", "Question", "Reminders", "Revised", "Running", "Stopped", "Tasks", "Tool",
     "Toolbox", "Web", "Workshop",
 ]  # fmt: skip
@@ -37,6 +38,9 @@ Emit = Callable[[Event], Awaitable[None]]
 """Append (entries), tell observers, hand to the reader at the reader's pace."""
 
 DeltaSink = Callable[[Delta], Awaitable[None]]
+
+Leave = Callable[[], bool]
+"""Sends the work of a call to the background, so that the call ends; False when it cannot."""
 
 
 class Clock(Protocol):
@@ -123,6 +127,8 @@ class Jobs(Protocol):
         """Until it has ended or the time is up."""
 
     async def stop(self, job: str) -> Job: ...
+    def take_over(self, command: str, path: str, running: Running, seconds: float) -> Job:
+        """One that a call has waited for until now, so many seconds."""
 
 
 class Page(Struct, frozen=True):
@@ -217,6 +223,8 @@ class Desk(Struct, frozen=True):
     """Takes what tells how far the call has come, in case that it is cancelled or given up."""
     places: Mapping[str, str] = {}
     """Where the names that the call declared led to when it was judged."""
+    leaving: Callable[[Leave], AbstractContextManager[None]] = lambda leave: nullcontext()
+    """Within it, a person may have the work of the call go on in the background."""
 
     async def read(self, path: str, limit: int) -> bytes:
         """The file that was judged, whatever its name leads to by now."""

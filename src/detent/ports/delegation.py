@@ -54,6 +54,10 @@ class Agents(Protocol):
         when there is, `too_late` gives the reason if it is not to begin any more, and this is
         raised."""
 
+    def leave(self, call_id: str) -> bool:
+        """The one that this call waits for works on in the background: `run` gives its record as
+        it stands, with `background` set. False when there is none."""
+
     async def start(self, assignment: Assignment, call_id: str) -> AgentRecord:
         """In the background: its end arrives in the parent's inbox."""
 

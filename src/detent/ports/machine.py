@@ -59,6 +59,9 @@ class Running(Protocol):
     async def end(self) -> Finished:
         """Asked, then made to; everything it has started goes with it."""
 
+    def lift_limit(self) -> None:
+        """No time limit counts for it any more."""
+
 
 class Host(Protocol):
     """The machine: files and processes. Paths are absolute."""
@@ -97,9 +100,10 @@ class Host(Protocol):
         env: Mapping[str, str] | None = None,
         confined: bool = False,
         noted_as: str = "",
+        begun: Callable[[Running], None] = lambda running: None,
     ) -> Finished:
         """`confined` runs it in the session's sandbox, if there is one. How it ended may be kept
-        under a name, for the case that we are killed meanwhile."""
+        under a name, for the case that we are killed meanwhile. `begun` gets it when it runs."""
 
     async def start(
         self,

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from detent.app.key_file import providers_kept
 from detent.app.models import known_models
 from detent.app.places import detent_home
 from detent.app.settings.sources import load_sources, merge, where_of
@@ -36,19 +37,41 @@ class AtHand(Struct, frozen=True):
     """Names of the variables that are set, for keys and for addresses; never their values."""
     servers: tuple[Found, ...]
     embedded: Embedded
+    stored: tuple[str, ...] = ()
+    """Providers whose keys the user has given us to keep."""
     title: str = QWEN.title
     licence: str = QWEN.licence
     gigabytes: float = QWEN.size / 1e9
 
     @property
     def any(self) -> bool:
-        return bool(self.keys or self.servers) or self.embedded == "ready"
+        return bool(self.keys or self.stored or self.servers) or self.embedded == "ready"
 
 
 async def look_for_models(environ: Mapping[str, str] | None = None) -> AtHand:
     environ = os.environ if environ is None else environ
     servers = await discover(environ)
-    return AtHand(_keys(environ), tuple(servers), _embedded(environ))
+    return AtHand(_keys(environ), tuple(servers), _embedded(environ), providers_kept(environ))
+
+
+async def models_to_choose(environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Names for people to choose from: what servers here offer, the usual ones of those whose key
+    there is, the embedded one. Others can be had by their names."""
+    environ = os.environ if environ is None else environ
+    found = await look_for_models(environ)
+    known = known_models(
+        merge(load_sources(where_of(os.getcwd(), environ), ("user",)), trusted=False)
+    )
+    names = [model for server in found.servers for model in server.models]
+    for name, facts in known.providers.items():
+        if name in found.stored or any(variable in found.keys for variable in facts.variables):
+            aliased = (
+                one for one in known.aliases.values() if one.startswith(facts.prefixes or "/")
+            )
+            names += (facts.model, *aliased)
+    if found.embedded == "ready":
+        names.append("embedded")
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 async def look_for_servers(environ: Mapping[str, str] | None = None) -> list[Found]:

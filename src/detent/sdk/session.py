@@ -14,6 +14,7 @@ from detent.gate.terms import parse_mode
 from detent.loop.turn import run_turn
 from detent.ports import Job
 from detent.sdk.channel import Channel
+from detent.sdk.interactive import Interactive
 from detent.sdk.summary import TurnSummary, summarise
 from detent.types.budget import Budget, Spent, What
 from detent.types.content import Text, UserBlock
@@ -24,6 +25,8 @@ from detent.types.usage import Usage
 
 if TYPE_CHECKING:
     from detent.app.agents.kinds.record import AgentKind
+    from detent.app.commands.record import TurnWishes
+    from detent.app.settings.interface import InterfaceWishes
     from detent.context.books import Books
     from detent.context.memory.record import Piece
     from detent.sdk.compaction import Hear, Uncompacted
@@ -47,7 +50,7 @@ class LimitReached(Exception):
         self.summary = summary
 
 
-class Session:
+class Session(Interactive):
     """Use as `async with Session(options) as session`; leaving ends whatever still runs."""
 
     def __init__(self, options: Options | None = None) -> None:
@@ -100,18 +103,32 @@ class Session:
         await self._engine.begin()
         await self._engine.switch_model(name)
 
-    async def set_thinking(self, budget: int | None) -> None:
-        """Tokens for thinking from the next turn on; 0 is none, None what the settings say."""
-        if self.is_running:
-            raise RuntimeError("a turn is running")
-        await self._engine.set_thinking(budget)
-
     @property
     def prompt(self) -> str:
         """The system prompt as people read it, with the marker where the session's own begins."""
         from detent.context.prompt import shown
 
         return shown(self._engine.kit.system)
+
+    @property
+    def interface(self) -> "InterfaceWishes":
+        """How a terminal is to look and to behave, as the settings say."""
+        from detent.app.settings.interface import InterfaceWishes
+
+        return self._engine.grounds.settings.interface or InterfaceWishes()
+
+    @property
+    def output_style(self) -> str:
+        """As the settings say it, whether there is such a style or not."""
+        return self._engine.prompt.style
+
+    async def set_output_style(self, name: str) -> None:
+        """Another style from the next turn on. Raises BadInput where there is none of that name."""
+        if self.is_running:
+            raise RuntimeError("a turn is running")
+        from detent.sdk.styles import restyle
+
+        restyle(self._engine, name)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -223,7 +240,7 @@ class Session:
         return self.account.left()
 
     def spending(self) -> dict[str, Spent]:
-        """The same by what it was for: main, compaction, classifier, subagents, failed."""
+        """The same by what it was for: main, compaction, classifier, aside, subagents, failed."""
         if self._books is None:
             from detent.context.books import Books
 
@@ -319,16 +336,18 @@ class Session:
 
         return points(self.entries)
 
-    async def send(self, prompt: Prompt, *, uuid: str = "") -> AsyncGenerator[Event, None]:
+    async def send(
+        self, prompt: Prompt, *, uuid: str = "", wishes: "TurnWishes | None" = None
+    ) -> AsyncGenerator[Event, None]:
         """One turn as events, `TurnEnded` last. Closing the iterator ends the turn first. `uuid` is
-        what the caller calls the prompt."""
+        what the caller calls the prompt; `wishes` hold for this turn alone."""
         if self.is_running:
             raise RuntimeError("a turn is running; steer() adds to it")
         channel = self._channel = Channel()
         self._engine.recorder.attach(channel.put, channel.offer)
         self._interrupted = self._stoppable = False
         self._engine.inbox.is_patient = True
-        task = self._task = asyncio.create_task(self._turn(_blocks(prompt), uuid))
+        task = self._task = asyncio.create_task(self._turn(_blocks(prompt), uuid, wishes))
         task.add_done_callback(lambda task: channel.end())
         try:
             while (event := await channel.get()) is not None:
@@ -379,8 +398,15 @@ class Session:
         hints, engine.hints = engine.hints, ()
         return [*(Notice(text, "warning") for text in notices), *map(Notice, hints)]
 
-    async def _turn(self, content: tuple[UserBlock, ...], uuid: str) -> TurnEnded:
+    async def _turn(
+        self, content: tuple[UserBlock, ...], uuid: str, wishes: "TurnWishes | None" = None
+    ) -> TurnEnded:
         engine = self._engine
+        if wishes is not None:
+            from detent.app.commands.granting import granted
+
+            async with granted(engine, wishes):
+                return await self._turn(content, uuid)
         if engine.journal.is_new and (words := engine.grounds.first_words):
             content = (Text(words), *content)
         await engine.begin()

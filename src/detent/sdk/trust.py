@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from detent.app.grounds import working_folder
+from detent.app.options import Options
 from detent.app.places import detent_home
 from detent.app.settings.sources import where_of
 from detent.app.trust.findings import Asking, Wish, WouldRun
@@ -19,6 +20,7 @@ __all__ = [
     "distrust",
     "trust",
     "trusted_folders",
+    "waits_for_trust",
     "what_would_run",
 ]
 
@@ -26,6 +28,17 @@ __all__ = [
 def what_would_run(folder: str = "", environ: Mapping[str, str] | None = None) -> WouldRun:
     """Nothing of the folder is run to find out. Raises BadInput."""
     return _what_would_run(working_folder(folder), os.environ if environ is None else environ)
+
+
+def waits_for_trust(options: Options) -> WouldRun | None:
+    """What the project's files would do, where something of it takes a trust that nobody has given.
+    Raises BadInput."""
+    from detent.app.grounds import grounds_of
+
+    grounds = grounds_of(options)
+    if grounds.is_trusted or not grounds.settings.is_stranger:
+        return None
+    return _what_would_run(grounds.cwd, grounds.environ)
 
 
 def trust(shown: WouldRun) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from detent.types.agents import AgentEnded, AgentRecord, AgentStarted, GroupEnded
-from detent.types.events import Entry
+from detent.types.events import CallEnded, Entry
+from detent.types.outcomes import Done
 
 
 class Records:
@@ -41,6 +42,8 @@ class Records:
                 self.agents[entry.agent] = _ended(entry, known)
             case GroupEnded():
                 self.groups[entry.group] = entry
+            case CallEnded() if (agent := sent_aside(entry)) in self.agents:
+                self.agents[agent] = replace(self.agents[agent], background=True)
             case _:
                 pass
 
@@ -80,6 +83,15 @@ class Records:
 
     def _path(self, agent: str) -> str:
         return os.path.join(self._folder, f"{agent}.jsonl") if self._folder else ""
+
+
+def sent_aside(entry: CallEnded) -> str:
+    """The agent that works on while its call has ended, perhaps because a person wanted it so."""
+    match entry.outcome:
+        case Done(data={"isAsync": True, "agentId": str(agent)}):
+            return agent
+        case _:
+            return ""
 
 
 def fold(entries: Iterable[Entry], folder: str = "") -> dict[str, AgentRecord]:

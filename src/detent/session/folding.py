@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from detent.session.facts import Facts
-from detent.types.content import Call, Text
+from detent.types.content import Call, own_words, plain_text
 from detent.types.events import (
     CallEnded,
     CallStarted,
@@ -86,6 +86,6 @@ def stands(seq: int, rewinds: Sequence[tuple[int, int]]) -> bool:
 
 
 def _title(prompt: Prompted) -> str:
-    """The instruction; what was piped in stands before it."""
-    texts = [block.text for block in prompt.content if isinstance(block, Text)]
-    return " ".join(texts[-1][:4_000].split())[:LONGEST_TITLE] if texts else ""
+    """The instruction; where nothing was typed, what came in its place."""
+    texts = own_words(prompt.content) or (plain_text(prompt.content),)
+    return " ".join(texts[-1][:4_000].split())[:LONGEST_TITLE]

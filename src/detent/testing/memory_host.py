@@ -86,9 +86,11 @@ class MemoryHost:
         env: Mapping[str, str] | None = None,
         confined: bool = False,
         noted_as: str = "",
+        begun: Callable[[Running], None] = lambda running: None,
     ) -> Finished:
         self.ran.append(list(argv))
         code, text = self._answer(argv)
+        begun(_Ran(Finished(code)))
         if text:
             output(text.encode())
         return Finished(code)
@@ -143,3 +145,6 @@ class _Ran:
 
     async def end(self) -> Finished:
         return self._finished
+
+    def lift_limit(self) -> None:
+        pass

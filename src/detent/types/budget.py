@@ -32,7 +32,7 @@ WORDS: dict[What, str] = {
 }
 
 
-InVain = Literal["failed", "cut", "classifier", "compaction"]
+InVain = Literal["failed", "cut", "classifier", "compaction", "aside"]
 """Attempts that failed, answers that were cut and asked for again, and what was asked beside."""
 KEYS: dict[str, What] = {
     "tokens": "tokens",

@@ -71,3 +71,15 @@ UserBlock = Text | Image | Document | Result
 def plain_text(blocks: tuple[AssistantBlock, ...] | tuple[UserBlock, ...]) -> str:
     """The text a person would read, blocks of other kinds left out."""
     return "".join(block.text for block in blocks if isinstance(block, Text))
+
+
+PIPED, MENTIONED, COMMAND = "<stdin>\n", "<mentioned ", "<command "
+SHELL = "<shell>\n"
+"""How a text begins that came with a prompt: through a pipe, from a file that the prompt names,
+from that of a command, or from what the person has run before."""
+
+
+def own_words(prompt: tuple[UserBlock, ...]) -> tuple[str, ...]:
+    """What the person has typed. Others may have written the rest."""
+    texts = (block.text for block in prompt if isinstance(block, Text))
+    return tuple(text for text in texts if not text.startswith((PIPED, MENTIONED, COMMAND, SHELL)))

@@ -153,7 +153,7 @@ class Estimated(Durable, frozen=True, kw_only=True):
 
     model: str
     usage: Usage
-    what: Literal["main", "classifier", "compaction"] = "main"
+    what: Literal["main", "classifier", "compaction", "aside"] = "main"
 
 
 class Compacted(Durable, frozen=True, kw_only=True):
@@ -252,6 +252,8 @@ class Switched(Durable, frozen=True, kw_only=True):
     mode: str = ""
     reason: str = ""
     """Why, when nobody asked for it: the fallback of a model that could not be had."""
+    once: bool = False
+    """For one turn, or back from there: what was chosen for the session stays chosen."""
 
 
 class Rewound(Durable, frozen=True, kw_only=True):

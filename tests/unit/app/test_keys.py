@@ -142,13 +142,15 @@ def keyring(monkeypatch: pytest.MonkeyPatch, **keys: str) -> list[tuple[str, str
     return asked
 
 
-def test_the_keyring_fills_in_what_the_environment_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_keyring_fills_in_what_the_environment_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     asked = keyring(monkeypatch, anthropic="sk-stored\n", deepseek="two words")
-    environ = {"PATH": "/bin"}
+    environ = {"DETENT_HOME": str(tmp_path)}
     known = catalog()
     filled = with_stored_key("", environ, known)
-    assert filled == {"PATH": "/bin", "ANTHROPIC_API_KEY": "sk-stored"}
-    assert environ == {"PATH": "/bin"}
+    assert filled == {"DETENT_HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-stored"}
+    assert environ == {"DETENT_HOME": str(tmp_path)}
     asked.clear()
     assert with_stored_key("deepseek/chat", environ, known) is environ, "that is no key"
     assert with_stored_key("xai/grok", environ, known) is environ, "a locked keyring has none"
@@ -156,10 +158,11 @@ def test_the_keyring_fills_in_what_the_environment_lacks(monkeypatch: pytest.Mon
 
 
 def test_the_keyring_is_asked_only_for_what_the_environment_lacks(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = keyring(monkeypatch, openai="sk-stored")
-    given = {"ANTHROPIC_AUTH_TOKEN": "t", "OPENAI_BASE_URL": "http://h"}
+    home = {"DETENT_HOME": str(tmp_path)}
+    given = {**home, "ANTHROPIC_AUTH_TOKEN": "t", "OPENAI_BASE_URL": "http://h"}
     assert with_stored_key("anthropic/", given, catalog()) is given
     assert asked == []
     assert with_stored_key("openai/", given, catalog())["OPENAI_API_KEY"] == "sk-stored"
@@ -182,9 +185,21 @@ def test_who_could_use_a_stored_key(more: Any, lacks: bool) -> None:
     assert lacks_key(choice(**more)) is lacks
 
 
-def test_no_keyring_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_keyring_is_no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    assert stored_key("anthropic") == ""
+    assert stored_key("anthropic", {"DETENT_HOME": str(tmp_path)}) == ""
+
+
+def test_a_provider_of_several_names_has_one_key(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = keyring(monkeypatch, openai="sk-stored")
+    environ, known = {"DETENT_HOME": str(tmp_path)}, catalog()
+    filled = with_stored_key("openai-responses/gpt", environ, known)
+    assert filled["OPENAI_API_KEY"] == "sk-stored"
+    asked.clear()
+    assert with_stored_key("", environ, known)["OPENAI_API_KEY"] == "sk-stored"
+    assert len(asked) == len(set(asked)), "nobody is asked twice: each time may open a window"
 
 
 def test_every_variable_of_the_catalog_that_holds_a_key_is_known() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from detent.session.agent_records import Records, fold
 from detent.types.agents import AgentEnded, AgentRecord, AgentStarted, GroupEnded
 from detent.types.budget import Spent
-from detent.types.events import Entry, Rewound
+from detent.types.events import CallEnded, Entry, Rewound
+from detent.types.outcomes import done
 from detent.types.usage import Usage
 
 
@@ -35,6 +36,17 @@ def test_a_record_says_where_an_agent_belongs_and_what_came_of_it() -> None:
         background=True, worktree="/w", session_path="/logs/a1.jsonl", turns=4, tool_calls=6,
         stop_reason="end_turn", answer="found", spent=spent(9), begun=5.0, ms=70,
     )  # fmt: skip
+
+
+def test_one_whose_call_went_on_without_it_works_in_the_background() -> None:
+    data = {"agentId": "a1", "isAsync": True}
+    call = CallEnded(call_id="c1", name="Agent", outcome=done("it works on", data))
+    assert fold([started(), call])["a1"].background
+    assert not fold([started(), call, ended(), started(goes_on=True)])["a1"].background
+    assert not fold([started(), CallEnded(call_id="c1", name="Agent", outcome=done("x"))])[
+        "a1"
+    ].background
+    assert fold([call]) == {}
 
 
 def test_a_record_is_made_anew_with_every_entry() -> None:

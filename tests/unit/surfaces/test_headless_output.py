@@ -10,10 +10,10 @@ import pytest
 
 from detent.surfaces.headless.activity import Activity, tell_notice
 from detent.surfaces.headless.exit_codes import exit_code
-from detent.surfaces.headless.framed import prompt_from
 from detent.surfaces.headless.frames import LONGEST_LINE, Frames, frame_line
 from detent.surfaces.headless.partials import Partials
 from detent.surfaces.headless.result import TurnRecord, failed_result, input_object
+from detent.surfaces.headless.sent import prompt_from
 from detent.surfaces.headless.text import TextWriter
 from detent.types.content import Call, Document, Image, Opaque, Redacted, Text, Thinking
 from detent.types.effects import Reads, Runs, Writes

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from detent.ports import Answer, Proposal, Question
-from detent.surfaces.headless import asking
-from detent.surfaces.headless.asking import LineApprover
 from detent.surfaces.headless.host_answers import HostApprover
 from detent.surfaces.headless.link import Link
-from detent.surfaces.headless.stdin import Lines
+from detent.surfaces.lines import asking
+from detent.surfaces.lines.asking import LineApprover
+from detent.surfaces.lines.reading import Lines
 from detent.types.content import Call
 from detent.types.effects import Runs
 

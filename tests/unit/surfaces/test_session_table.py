@@ -7,7 +7,7 @@ import pytest
 from detent.app.sessions.records import Overview, TurnView
 from detent.session.facts import SessionCard
 from detent.session.index.searching import Hit
-from detent.surfaces.headless.choice import (
+from detent.surfaces.tables.choice import (
     DOWN,
     ERASE,
     ERASE_ALL,

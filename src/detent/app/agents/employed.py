@@ -98,7 +98,7 @@ class Running:
         return replace(ended, state="stopped", reason="user_cancelled", answer=answer)
 
     def so_far(self, record: AgentRecord) -> AgentRecord:
-        return so_far(self.work, record, self._ms())
+        return replace(so_far(self.work, record, self._ms()), background=self.background)
 
     def _ms(self) -> int:
         return round((self.work.above.grounds.clock.elapsed() - self._since) * 1000)

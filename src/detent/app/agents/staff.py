@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from msgspec.structs import replace
+
 from detent.app.agents.child import ChildEngine
 from detent.app.agents.crew import Crew
 from detent.app.agents.employed import Running, work_for
@@ -32,6 +34,8 @@ class Staff:
         self._places = asyncio.Semaphore(crew.at_once)
         self._tasks: set[asyncio.Task[AgentRecord]] = set()
         """Those in the background."""
+        self._attended: dict[str, _Attended] = {}
+        """By call: those that it waits for. Of several, the last."""
         if lineage is not None or engine.grounds.options.waits_for_agents:
             engine.inbox.expects = lambda: bool(self._tasks)
 
@@ -51,7 +55,37 @@ class Staff:
         too_late: Callable[[], str] = str,
     ) -> AgentRecord:
         one = self._hired(assignment, call_id)
-        return await self._employed(one, is_background=False, too_late=too_late)
+        task = asyncio.create_task(self._employed(one, is_background=False, too_late=too_late))
+        return await self._attend(one.agent, call_id, task)
+
+    async def _attend(
+        self, agent: str, call_id: str, task: "asyncio.Task[AgentRecord]"
+    ) -> AgentRecord:
+        """Until it has ended, or works on without the call."""
+        left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._attended[call_id] = agent, task, left
+        ends: tuple[asyncio.Future[Any], ...] = task, left
+        try:
+            await asyncio.sleep(0)  # what has not begun cannot be cancelled in order
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not left.done():  # else the call had come to its end before
+                await _cancelled(task)
+                raise
+        finally:
+            self._attended.pop(call_id, None)
+        return replace(self._known(agent), background=True) if left.done() else task.result()
+
+    def leave(self, call_id: str) -> bool:
+        agent, task, left = self._attended.get(call_id, ("", None, None))
+        running = self._running.get(agent)
+        if running is None or task is None or left is None or left.done():
+            return False
+        running.background = True
+        self._tasks.add(task)
+        task.add_done_callback(self._came_back)
+        left.set_result(None)
+        return True
 
     async def start(
         self, assignment: Assignment, call_id: str, *, is_judged: bool = True
@@ -280,6 +314,22 @@ class Staff:
         """Of one at work, with what it has come to so far."""
         running = self._running.get(record.agent)
         return record if running is None else running.so_far(record)
+
+
+_Attended = tuple[str, "asyncio.Task[AgentRecord]", "asyncio.Future[None]"]
+"""The agent, its work, and what is done when the call goes on without it."""
+
+
+async def _cancelled(task: "asyncio.Task[AgentRecord]") -> None:
+    """To its end: whoever waits is cancelled with it, however often."""
+    task.cancel()
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+    if not task.cancelled():
+        task.exception()  # nobody wants to know any more
 
 
 def _staff_of(engine: ChildEngine, crew: Crew, lineage: Lineage) -> Staff:

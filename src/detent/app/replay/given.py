@@ -56,7 +56,7 @@ def inputs_in(entry: Entry) -> int:
 def is_given(entry: Entry) -> bool:
     """Also in the middle of a turn."""
     match entry:
-        case Lost(what="classifier") | Estimated(what="classifier"):
+        case Lost(what="classifier" | "aside") | Estimated(what="classifier" | "aside"):
             return True
         case Switched(reason=reason):
             return not reason  # with one it is a model that gave way to its fallback

@@ -13,6 +13,7 @@ from detent.app.replay.report import Difference, differing, missing
 from detent.app.replay.run import Run
 from detent.app.replay.tape import Tape
 from detent.loop.turn import run_turn
+from detent.session.agent_records import sent_aside
 from detent.session.cutting import NOT_THERE
 from detent.types.agents import AgentEnded, AgentStarted
 from detent.types.budget import Spent
@@ -257,15 +258,16 @@ def _calls_in(entry: Entry) -> list[Call]:
 
 def _beside(entries: Sequence[Entry], begin: int) -> bool:
     """Whether subagents worked beside the turn that begins there, and not for one of its calls."""
-    at_work: set[str] = set()
+    at_work: dict[str, bool] = {}
+    """Whether they do so in the background."""
     for place, entry in enumerate(entries):
-        if isinstance(entry, AgentStarted) and entry.background:
-            at_work.add(entry.agent)
-        elif isinstance(entry, AgentEnded) and entry.agent in at_work:
-            at_work.discard(entry.agent)
-            if place >= begin:
-                return True
-    return bool(at_work)
+        if isinstance(entry, AgentStarted):
+            at_work[entry.agent] = entry.background
+        elif isinstance(entry, CallEnded) and (agent := sent_aside(entry)) in at_work:
+            at_work[agent] = True
+        elif isinstance(entry, AgentEnded) and at_work.pop(entry.agent, False) and place >= begin:
+            return True
+    return any(at_work.values())
 
 
 def _is_unclear(entry: Entry) -> bool:

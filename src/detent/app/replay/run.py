@@ -49,7 +49,6 @@ class Run:
         self._tape = tape
         terms = equipped.terms
         self.conversation = Conversation(before, terms.get("family", "claude"))
-        self.conversation.base = terms.get("base", 0)
         self._facts: dict[str, ModelFacts] = {}
         for entry in (*before, equipped):
             if isinstance(entry, Equipped):
@@ -67,6 +66,7 @@ class Run:
     def equip(self, equipped: Equipped) -> None:
         """From here on; the conversation and the account stay what they are."""
         tape, terms = self._tape, equipped.terms
+        self.conversation.base = terms.get("base", 0)
         self._learn(equipped)
         self.model = RecordedModel(
             tape, equipped, lambda: self.conversation.is_compacting, self._ids

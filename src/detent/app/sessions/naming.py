@@ -22,13 +22,8 @@ def fit_name(name: str) -> str:
 
 
 def name_session(home: str, path: str, name: str) -> str:
-    """The name as it is kept; an empty one takes away the one there is. Raises BadInput: two
-    sessions of one name could not be told apart by it."""
-    if name:
-        name = fit_name(name)
-        if not set(name.lower()) - set("0123456789abcdef-"):
-            raise BadInput(f"{name!r} would be taken for the beginning of an id")
-        _check_free(home, path, name)
+    """The name as it is kept; an empty one takes away the one there is. Raises BadInput."""
+    name = free_name(home, path, name)
     log = FileLog(path, SystemClock().now)
     try:
         _write(log, name)
@@ -38,6 +33,17 @@ def name_session(home: str, path: str, name: str) -> str:
         raise BadInput(f"the session cannot be written: {error.strerror} ({path})") from None
     finally:
         log.close()
+    return name
+
+
+def free_name(home: str, path: str, name: str) -> str:
+    """As it can be kept. Raises BadInput, also where another session has it: two of one name could
+    not be told apart by it."""
+    if name:
+        name = fit_name(name)
+        if not set(name.lower()) - set("0123456789abcdef-"):
+            raise BadInput(f"{name!r} would be taken for the beginning of an id")
+        _check_free(home, path, name)
     return name
 
 

@@ -17,7 +17,7 @@ from detent.session.store import AGENTS
 from detent.session.undo import deeds_of, standing
 from detent.types.agents import AgentStarted, ChildChanged
 from detent.types.budget import Spent
-from detent.types.content import Text, plain_text
+from detent.types.content import own_words, plain_text
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied, TurnEnded
 
 
@@ -59,11 +59,11 @@ def _turn(entries: Sequence[Entry], steps: range, facts: Facts) -> TurnView:
     prompt, replies = entries[0], [entry for entry in entries if isinstance(entry, Replied)]
     ended = next((entry for entry in entries if isinstance(entry, TurnEnded)), None)
     assert isinstance(prompt, Prompted)
-    texts = [block.text for block in prompt.content if isinstance(block, Text)]
+    texts = own_words(prompt.content) or (plain_text(prompt.content),)
     return TurnView(
         entry=prompt.seq,
         at=prompt.at,
-        prompt=texts[-1] if texts else "",
+        prompt=texts[-1],
         answer=next((text for one in reversed(replies) if (text := plain_text(one.content))), ""),
         steps=tuple(steps),
         calls=sum(isinstance(entry, CallStarted) for entry in entries),

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from detent.app.settings.record import Source
 
-OURS = frozenset({
+PROGRAMS = frozenset({"hooks", "statusLine", "fileSuggestion"})
+"""What runs by itself: off where hooks are."""
+INTERFACE = frozenset({
+    "editorMode", "fileSuggestion", "outputStyle", "preferredNotifChannel", "prefersReducedMotion",
+    "reducedMotion", "respectGitignore", "screenReader", "showThinkingSummaries",
+    "spinnerTipsEnabled", "spinnerVerbs", "statusLine", "theme", "tui", "verbose",
+})  # fmt: skip
+"""Of the terminal."""
+OURS = INTERFACE | frozenset({
     "agent", "agents", "allowManagedHooksOnly", "allowManagedPermissionRulesOnly", "apiKeyHelper",
     "autoCompactEnabled", "autoCompactWindow", "autoMode", "budget", "claudeMdExcludes",
     "compaction", "disableAllHooks", "durability", "effortLevel", "fallbackModel", "features",
@@ -23,17 +31,17 @@ THEIRS = frozenset({
     "availableModels", "awsAuthRefresh", "awsCredentialExport", "blockedMarketplaces",
     "claudeMd", "cleanupPeriodDays", "companyAnnouncements", "deniedMcpServers",
     "disableAutoMode", "disableBundledSkills", "disableSkillShellExecution",
-    "disabledMcpjsonServers", "editorMode", "enableAllProjectMcpServers", "enabledMcpjsonServers",
+    "disabledMcpjsonServers", "enableAllProjectMcpServers", "enabledMcpjsonServers",
     "enabledPlugins", "enforceAvailableModels", "env", "extraKnownMarketplaces", "fastMode",
-    "fileCheckpointingEnabled", "fileSuggestion", "forceLoginMethod", "forceLoginOrgUUID",
+    "fileCheckpointingEnabled", "forceLoginMethod", "forceLoginOrgUUID",
     "gcpAuthRefresh", "httpHookAllowedEnvVars", "includeCoAuthoredBy",
     "keybindingFlavor", "language", "mcpServers", "modelOverrides", "otelHeadersHelper",
-    "outputStyle", "plansDirectory", "pluginConfigs", "prUrlTemplate", "preferredNotifChannel",
-    "promptSuggestionEnabled", "respectGitignore", "showThinkingSummaries",
+    "plansDirectory", "pluginConfigs", "prUrlTemplate",
+    "promptSuggestionEnabled",
     "skillListingBudgetFraction", "skillListingMaxDescChars", "skillOverrides",
-    "skipDangerousModePermissionPrompt", "spinnerTipsEnabled", "spinnerVerbs", "statusLine",
-    "strictKnownMarketplaces", "subagentStatusLine", "switchModelsOnFlag", "teammateMode", "theme",
-    "tui", "ultracode", "useAutoModeDuringPlan", "verbose", "viewMode", "worktree",
+    "skipDangerousModePermissionPrompt",
+    "strictKnownMarketplaces", "subagentStatusLine", "switchModelsOnFlag", "teammateMode",
+    "ultracode", "useAutoModeDuringPlan", "viewMode", "worktree",
 })  # fmt: skip
 """Read by other programs, or by us in a later version: no mistakes."""
 

@@ -16,7 +16,7 @@ from detent.app.settings.for_the_user import (
     trusted_folders,
     web,
 )
-from detent.app.settings.known import unknown_keys
+from detent.app.settings.known import INTERFACE, PROGRAMS, unknown_keys
 from detent.app.settings.permissions import permissions_of
 from detent.app.settings.record import Settings, Source
 from detent.app.settings.strangers import as_a_stranger
@@ -36,6 +36,7 @@ from detent.app.settings.values import (
 if TYPE_CHECKING:
     from detent.app.settings.budget import BudgetWishes
     from detent.app.settings.compaction import CompactionWishes
+    from detent.app.settings.interface import InterfaceWishes
     from detent.app.settings.sandbox import SandboxWishes
     from detent.app.settings.undo import UndoWishes
     from detent.gate.hooks.entry import HookEntry
@@ -64,7 +65,7 @@ def merge_all(sources: Sequence[Source], *, trusted: bool) -> Settings:
         if source.is_project and not is_trusted:
             source, notes = as_a_stranger(source, merged)
         if source.name in without_hooks:
-            source = replace(source, values={**source.values, "hooks": {}})
+            source = replace(source, values=_without_programs(source.values))
         merged = replace(
             merged,
             is_stranger=merged.is_stranger or bool(notes),
@@ -90,6 +91,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
     spending, of_spending = _spending(old, source)
     compaction, unknown = _compaction(old, source)
     undo, of_undo = _undo(old, source)
+    interface, of_interface = _interface(old, source)
     rest = (*of_endpoints, *of_web, *of_lsp, *of_auto, *of_sandbox, *of_hooks, *of_spending)
     notes = (*permissions.notices, *of_mode, *of_model, *rest)
     return replace(
@@ -114,10 +116,7 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         compaction=compaction,
         reactive_compact=switch(values, "reactiveCompact", name, old.reactive_compact),
         undo=undo,
-        max_tool_concurrency=whole(values, "maxToolConcurrency", name, old.max_tool_concurrency),
-        tool_timeouts={**old.tool_timeouts, **tool_seconds(values, "toolTimeouts", name)},
-        gate_order=one_of(values, "toolGateOrder", GATE_ORDERS, name) or old.gate_order,
-        tool_search=one_of(values, "toolSearch", TOOL_SEARCHES, name) or old.tool_search,
+        **_tools(old, source),
         lsp=lsp,
         **_thinking(old, source),
         **_patience(old, source),
@@ -132,8 +131,9 @@ def _merged(old: Settings, source: Source, *, is_trusted: bool) -> Settings:
         may_reach=may_reach,
         **_reminders(old, source),
         **_delegation(old, source),
+        interface=interface,
         notices=(*old.notices, *notes),
-        hints=(*old.hints, *permissions.hints, *unknown, *of_undo),
+        hints=(*old.hints, *permissions.hints, *unknown, *of_undo, *of_interface),
     )
 
 
@@ -164,6 +164,17 @@ def _patience(old: Settings, source: Source) -> dict[str, Any]:
         "retry_delays": delays(values, "retryDelays", name, old.retry_delays),
         "retry_longest_wait": number(values, "retryLongestWait", name, old.retry_longest_wait),
         "retry_jitter": number(values, "retryJitter", name, old.retry_jitter),
+    }
+
+
+def _tools(old: Settings, source: Source) -> dict[str, Any]:
+    values, name = source.values, source.path
+    most = old.max_tool_concurrency
+    return {
+        "max_tool_concurrency": whole(values, "maxToolConcurrency", name, most),
+        "tool_timeouts": {**old.tool_timeouts, **tool_seconds(values, "toolTimeouts", name)},
+        "gate_order": one_of(values, "toolGateOrder", GATE_ORDERS, name) or old.gate_order,
+        "tool_search": one_of(values, "toolSearch", TOOL_SEARCHES, name) or old.tool_search,
     }
 
 
@@ -260,6 +271,14 @@ def _undo(old: Settings, source: Source) -> "tuple[UndoWishes | None, list[str]]
     return undo_wishes(source.values, source.path, old.undo or UndoWishes())
 
 
+def _interface(old: Settings, source: Source) -> "tuple[InterfaceWishes | None, list[str]]":
+    if INTERFACE.isdisjoint(source.values):
+        return old.interface, []
+    from detent.app.settings.interface import InterfaceWishes, interface_wishes
+
+    return interface_wishes(source.values, source.path, old.interface or InterfaceWishes())
+
+
 def _spending(old: Settings, source: Source) -> "tuple[BudgetWishes | None, tuple[str, ...]]":
     if "budget" not in source.values:
         return old.spending, ()
@@ -273,6 +292,11 @@ def _spending(old: Settings, source: Source) -> "tuple[BudgetWishes | None, tupl
         is_project=source.is_project,
         is_managed=source.name == "managed" and not source.doubt,
     )
+
+
+def _without_programs(values: dict[str, Any]) -> dict[str, Any]:
+    """Without hooks, and what else runs by itself."""
+    return {key: value for key, value in values.items() if key not in PROGRAMS}
 
 
 def _managed_say(sources: Sequence[Source], key: str) -> bool:

@@ -10,6 +10,7 @@ from detent.models.catalog import ModelFacts, ProviderFacts
 if TYPE_CHECKING:  # neither is needed before a file names one
     from detent.app.settings.budget import BudgetWishes
     from detent.app.settings.compaction import CompactionWishes
+    from detent.app.settings.interface import InterfaceWishes
     from detent.app.settings.sandbox import SandboxWishes
     from detent.app.settings.undo import UndoWishes
     from detent.gate.hooks.entry import HookEntry
@@ -111,6 +112,8 @@ class Settings(Struct, frozen=True):
     """Agents that files define, by name, weakest first."""
     agent: str = ""
     """The agent that a session runs as."""
+    interface: "InterfaceWishes | None" = None
+    """How the terminal looks and how the model speaks there; None: no file speaks of it."""
     is_stranger: bool = False
     """Something in the project's files takes a trust that nobody has given."""
     changed: tuple[str, ...] = ()

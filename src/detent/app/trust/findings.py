@@ -15,6 +15,7 @@ from detent.app.clock import SystemClock
 from detent.app.grounds import Grounds
 from detent.app.options import Options
 from detent.app.places import user_home
+from detent.app.settings.known import PROGRAMS
 from detent.app.settings.permissions import FOR_THE_USER_ALONE
 from detent.app.settings.record import Settings
 from detent.app.settings.sources import Where, load_sources, read_file, where_of
@@ -58,20 +59,34 @@ def what_would_run(folder: str, environ: Mapping[str, str]) -> WouldRun:
     mcp = os.path.join(folder, ".mcp.json")
     if data := _text(mcp):
         given.append((mcp, decode_object(data, mcp)))
-    given += _agents(where, environ)
+    given += [*_agents(where, environ), *_commands(where, environ)]
     files = (Asking(path, tuple(_wishes(values)), digests(values)) for path, values in given)
     return WouldRun(where, tuple(file for file in files if file.digests))
 
 
 def _agents(where: Where, environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
     """Those of the project's that ask for more than to be there, by file."""
-    grounds = Grounds(
+    kinds = kinds_of(_grounds(where, environ))
+    project = (k for k in (*kinds.all(), *kinds.shadowed) if k.source == "project")
+    return [(kind.path, wishes) for kind in project if (wishes := asked_for(kind))]
+
+
+def _commands(where: Where, environ: Mapping[str, str]) -> list[tuple[str, dict[str, Any]]]:
+    """The same of commands that people write themselves."""
+    from detent.app.commands.finding import command_folders
+    from detent.app.commands.gathering import gathered
+    from detent.app.commands.trusting import asked_for as wished
+
+    grounds = _grounds(where, environ)
+    commands, _ = gathered(grounds, command_folders(grounds))
+    return [(one.path, wishes) for one in commands if (wishes := wished(one))]
+
+
+def _grounds(where: Where, environ: Mapping[str, str]) -> Grounds:
+    return Grounds(
         Options(environ=environ, trust=True), environ, Settings(), where.cwd, user_home(environ),
         where.home, SystemClock(), where,
     )  # fmt: skip
-    kinds = kinds_of(grounds)
-    project = (k for k in (*kinds.all(), *kinds.shadowed) if k.source == "project")
-    return [(kind.path, wishes) for kind in project if (wishes := asked_for(kind))]
 
 
 def trust(shown: WouldRun) -> None:
@@ -99,6 +114,8 @@ def _wishes(values: Mapping[str, Any]) -> Iterator[Wish]:
         key, _, part = name.partition(".")
         if key == "hooks":
             yield from _hooks(value)
+        elif key in PROGRAMS:
+            yield Wish("runs", f"{key}: {_command(value)}")
         elif key == "mcpServers":
             yield Wish("server", f"{part}: {_plain(value)}")
         elif key == "env" and isinstance(value, dict):

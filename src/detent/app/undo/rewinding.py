@@ -9,7 +9,7 @@ from detent.app.undo.doing import SOURCE, Ground, Report, begin, end, look, name
 from detent.app.undo.planning import Wish
 from detent.context.project import not_rewound, project
 from detent.session.undo import deeds_of, redoable, standing
-from detent.types.content import plain_text
+from detent.types.content import own_words, plain_text
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Prompted, Reminded, Restored, Rewound
 from detent.types.files import Change
@@ -58,7 +58,8 @@ def points(entries: Sequence[Entry]) -> tuple[Point, ...]:
             number += 1
             if entry.seq in counting:
                 files = len({path for seq, path in changed if seq > entry.seq})
-                text = " ".join(plain_text(entry.content).split())
+                typed = "\n".join(own_words(entry.content)) or plain_text(entry.content)
+                text = " ".join(typed.split())
                 found.append(Point(number, entry.seq, text, entry.at, files))
     return tuple(found)
 

@@ -9,7 +9,7 @@ from detent.context.compact.facts import Fact
 from detent.context.compact.pasted import LIST, key_line, parted
 from detent.context.compact.wording import binds, decides, names, sentences, tells
 from detent.context.project import not_rewound
-from detent.types.content import Text, UserBlock, plain_text
+from detent.types.content import own_words, plain_text
 from detent.types.effects import Runs, Writes
 from detent.types.events import CallEnded, CallStarted, Entry, Prompted, Replied
 from detent.types.outcomes import Cut, Done, Failed, Outcome, Refused, text_of
@@ -18,8 +18,6 @@ LONGEST_REQUEST = 8_000
 MOST_TEXT = 400_000
 """Characters of prompts, and as many of answers, that are looked at."""
 LONGEST_COMMAND, LONGEST_FAULT, LONGEST_TODO = 300, 200, 300
-PIPED = "<stdin>\n"
-"""How a prompt begins what came with it through a pipe: not the user's own words."""
 ASKING = ("AskUserQuestion",)
 
 
@@ -64,7 +62,7 @@ def _said(entries: Iterable[Entry]) -> Iterable[str]:
     """By the user: prompts, and answers to what was asked."""
     for entry in entries:
         if isinstance(entry, Prompted):
-            yield own_words(entry.content)
+            yield "\n".join(own_words(entry.content))
         elif isinstance(entry, CallEnded) and entry.name in ASKING:
             yield text_of(entry.outcome) if isinstance(entry.outcome, Done) else ""
 
@@ -77,11 +75,6 @@ def _newest(texts: list[str]) -> list[str]:
         if room < 0:
             return texts[place + 1 :]
     return texts
-
-
-def own_words(content: tuple[UserBlock, ...]) -> str:
-    texts = (block.text for block in content if isinstance(block, Text))
-    return "\n".join(text for text in texts if not text.startswith(PIPED))
 
 
 def _each(kind: Any, texts: Iterable[str]) -> Iterable[Fact]:

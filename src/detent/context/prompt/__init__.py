@@ -11,7 +11,7 @@ from typing import Literal
 
 from detent.context.bounds import harmless_line
 from detent.context.prompt.access import access_text
-from detent.context.prompt.facts import Facts, Named
+from detent.context.prompt.facts import Facts, Named, Style
 
 BOUNDARY = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 """Between the two when people look at it; a request has two blocks instead."""
@@ -66,6 +66,13 @@ class Section:
             yield f"- and {len(things) - MOST_NAMED} more"
 
 
+def _style_text(style: Style | None) -> str:
+    """What the user chose stands in the place of our own words."""
+    if style is None:
+        return section("style")
+    return f"# Output style: {harmless_line(style.name, LONGEST_NAME)}\n{style.text}"
+
+
 def _wherever(names: Callable[[Facts], tuple[Named, ...]], name: str) -> Section:
     """There as soon as one thing is."""
     return Section(name, names, names)
@@ -75,7 +82,7 @@ SECTIONS = (
     # How it behaves
     Section("identity"),
     Section("fundamentals"),
-    Section("tasks"),
+    Section("tasks", lambda facts: facts.codes),
     # Tools
     Section("tools", lambda facts: facts.access.tools),
     Section("code", lambda facts: facts.has("LSP")),
@@ -95,8 +102,8 @@ SECTIONS = (
     Section("tracking", lambda facts: facts.has("TodoWrite"), lambda facts: facts.workflows),
     _wherever(lambda facts: facts.teams, "teams"),
     # How it speaks
-    Section("style"),
-    Section("efficiency"),
+    Section("style", made=lambda facts: _style_text(facts.style)),
+    Section("efficiency", lambda facts: facts.codes),
     # The session
     Section("permissions", group="dynamic", made=lambda facts: access_text(facts.access)),
     Section(

@@ -35,6 +35,15 @@ class Surroundings(Struct, frozen=True):
         return tuple(line for line in lines if line.about)
 
 
+class Style(Struct, frozen=True):
+    """How it is to speak, in place of our own words on that."""
+
+    name: str
+    text: str
+    keeps_coding: bool = False
+    """How it works with code is said all the same."""
+
+
 class Facts(Struct, frozen=True):
     around: Surroundings
     access: Access = Access()
@@ -50,6 +59,12 @@ class Facts(Struct, frozen=True):
     configuration: tuple[Named, ...] = ()
     workflows: tuple[Named, ...] = ()
     teams: tuple[Named, ...] = ()
+    style: Style | None = None
+    """None is the usual one."""
+
+    @property
+    def codes(self) -> bool:
+        return self.style is None or self.style.keeps_coding
 
     def has(self, *tools: str) -> bool:
         """Whether one of them is offered."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from detent.sdk.files import names_of
+from detent.sdk.files import names_of, suggested
+from detent.sdk.interface import InterfaceWishes
 from detent.surfaces.commands import COMMANDS, known
 from detent.surfaces.commands.custom import as_commands
 from detent.surfaces.tui import footer, own_commands
@@ -10,13 +11,16 @@ from detent.surfaces.tui.editing.completing import Completion, Offer
 from detent.surfaces.tui.editing.text_box import PLACEHOLDER
 from detent.surfaces.tui.seat import Seat
 from detent.surfaces.tui.stage import Below, Typed
+from detent.surfaces.tui.view import View
 
 STARTING = "Starting …"
 
 
 def join(seat: Seat) -> None:
     stage, keyboard = seat.stage, seat.keyboard
-    completion = Completion(lambda: _commands(seat), lambda: _names(seat), stage.touch, seat.now)
+    completion = Completion(
+        lambda: _commands(seat), lambda typed: _names(seat, typed), stage.touch, seat.now
+    )
     seat.completion = completion
     stage.typed = lambda: Typed(keyboard.text, keyboard.cursor)
     stage.below = lambda: _below(seat, completion)
@@ -53,7 +57,19 @@ def _below(seat: Seat, completion: Completion) -> Below:
         numbers=footer.numbers(session),
         hint=PLACEHOLDER,
         busy=seat.busy or label,
+        verb=_verb(session.interface, seat.stage.view),
     )
+
+
+def _verb(wishes: InterfaceWishes, view: View) -> str:
+    """Words that the person has chosen, another one for each turn; empty: what is being done."""
+    chosen, tally = wishes.spinner_verbs, view.tally
+    if chosen is None or not chosen.verbs or tally is None or view.phase == "retrying":
+        return ""
+    words: tuple[str, ...] = chosen.verbs
+    if chosen.mode == "append":
+        words = (*words, "")
+    return words[int(tally.begun) % len(words)]
 
 
 def _commands(seat: Seat) -> Sequence[Offer]:
@@ -73,5 +89,11 @@ def _commands(seat: Seat) -> Sequence[Offer]:
     ]
 
 
-async def _names(seat: Seat) -> Sequence[str]:
-    return await names_of(seat.session) if seat.session is not None else ()
+async def _names(seat: Seat, typed: str) -> tuple[Sequence[str], bool]:
+    """Files, and whether these are all there are, whatever is typed."""
+    session = seat.session
+    if session is None:
+        return (), False
+    if command := session.interface.file_suggestion:
+        return await suggested(session, command, typed), False
+    return await names_of(session), True

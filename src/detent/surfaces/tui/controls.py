@@ -202,7 +202,7 @@ class Controls:
     # --- looking
 
     def _todos(self) -> bool:
-        self._seat.stage.shows_todos = not self._seat.stage.shows_todos
+        self._seat.stage.toggle_todos()
         return True
 
     def _thinking(self) -> bool:

@@ -52,7 +52,7 @@ def numbers(session: Session) -> Numbers:
     elif left:
         what, amount = next(iter(left.items()))
         told = f"{amount:g} {what} left"
-    return Numbers(spent.dollars, bool(spent.unpriced), told)
+    return Numbers(spent.dollars, bool(spent.unpriced), told, session.price)
 
 
 def jobs(session: Session) -> tuple[str, ...]:

@@ -46,6 +46,8 @@ class Below(Struct, frozen=True):
     hint: str = text_box.PLACEHOLDER
     busy: str = ""
     """What is being done that is no turn."""
+    verb: str = ""
+    """For the live line, where the person has chosen some."""
 
 
 class Typed(Struct, frozen=True):
@@ -73,7 +75,8 @@ class Stage:
         self.below: Callable[[], Below] = Below
         self.take_keys: Callable[[Callable[[str], None] | None], None] = lambda taker: None
         self.put_text: Callable[[str], None] = lambda text: None
-        self.shows_todos = True
+        self._todos: bool | None = None
+        """Shown or not, as the person wants it; None: while a turn runs."""
         self._is_linear, self._is_still = is_linear, is_still or is_linear
         self.is_away = False
         """The terminal is somebody else's for a while."""
@@ -211,6 +214,13 @@ class Stage:
         self._ticker = None
         self.paint()
 
+    @property
+    def _shows_todos(self) -> bool:
+        return self.view.is_running if self._todos is None else self._todos
+
+    def toggle_todos(self) -> None:
+        self._todos = not self._shows_todos
+
     def toggle_thinking(self) -> None:
         self.look = replace(self.look, shows_thinking=not self.look.shows_thinking)
 
@@ -275,18 +285,18 @@ class Stage:
         calls = live.running(view.calls, now, look)
         if calls and lines:
             lines.append("")
-        lines += calls + live.workers(view.workers, now, look)
+        lines += calls + live.workers(view.workers, below.numbers, now, look)
         lines += [
             look.theme.paint("faint", clipped(f"  {shown(j)}", look.width)) for j in below.jobs
         ]
-        verb = "Waiting for you" if self.dialog is not None else ""
+        verb = "Waiting for you" if self.dialog is not None else below.verb
         words = live.live_line(view, below.numbers, now, verb, look)
         if below.busy:
             words = look.theme.paint("accent", f"{live.spin(now)} {below.busy}")
             words += look.theme.paint("faint", " (esc to interrupt)")
         if words:
             lines += [*([""] if lines else []), words]
-        if self.shows_todos:
+        if self._shows_todos:
             lines += live.todos(view.todos, look)
         return lines + _faint(below.queued[:MOST_QUEUED], look)
 

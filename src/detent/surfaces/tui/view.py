@@ -35,7 +35,7 @@ class Worker(Struct, frozen=True):
     calls: int = 0
     doing: str = ""
     usage: Usage = Usage()
-    dollars: float = 0.0
+    model: str = ""
 
 
 class Todo(Struct, frozen=True):

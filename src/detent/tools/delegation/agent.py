@@ -69,7 +69,9 @@ class Agent(TypedTool[AgentArgs]):
             if args.run_in_background or agents.goes_aside(args.subagent_type):
                 return _launched(await agents.start(assignment, desk.call_id))
             desk.cut_short(lambda: _so_far(agents, desk.call_id))
-            return outcome_of(await agents.run(assignment, desk.call_id, desk.progress))
+            with desk.leaving(lambda: agents.leave(desk.call_id)):
+                record = await agents.run(assignment, desk.call_id, desk.progress)
+            return _left(record) if record.background else outcome_of(record)
         except CannotDelegate as error:
             return Failed(f"Agent: {error}")
 
@@ -100,8 +102,17 @@ def goes_on(agent: str) -> str:
 
 
 def _launched(record: AgentRecord) -> Outcome:
+    return _in_background(record, f"The agent {record.agent} works in the background.")
+
+
+def _left(record: AgentRecord) -> Outcome:
+    where = f"The user has sent the agent {record.agent} to the background, where it works on."
+    return _in_background(record, where)
+
+
+def _in_background(record: AgentRecord, where: str) -> Outcome:
     text = (
-        f"The agent {record.agent} works in the background. You are told when it has ended; "
-        "SendMessage reaches it, TaskOutput waits for it, TaskStop ends it."
+        f"{where} You are told when it has ended; SendMessage reaches it, TaskOutput waits for it, "
+        "TaskStop ends it."
     )
     return done(text, {**data_of(record), "status": "async_launched", "isAsync": True})

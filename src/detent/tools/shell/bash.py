@@ -1,15 +1,16 @@
 """Bash: one shell command, its output and its exit code."""
 
 import asyncio
-from contextlib import closing
-from typing import Annotated
+from contextlib import ExitStack, closing
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from detent.ports import Desk, Finished, Job
+from detent.ports import Desk, Finished, Host, Job
 from detent.tools.base import UNADVERTISED, TypedTool
 from detent.tools.shell.endings import ending as spoken
 from detent.tools.shell.folder import Footprint, follow, may_move, way_back
+from detent.tools.shell.foreground import Waited
 from detent.tools.shell.output import ShellOutput, setting
 from detent.tools.shell.outside import is_excluded
 from detent.tools.shell.refusals import ignored_wish, refusal
@@ -97,24 +98,31 @@ class Bash(TypedTool[BashArgs]):
 
     async def _in_foreground(self, args: BashArgs, desk: Desk, *, is_outside: bool) -> Outcome:
         seconds, most = _seconds(args, desk)
-        footprint = Footprint(desk.host, wanted=self.moves(args))
-        with footprint, closing(ShellOutput(desk)) as output:
+        with ExitStack() as held:
+            footprint = held.enter_context(Footprint(desk.host, wanted=self.moves(args)))
+            output = held.enter_context(closing(ShellOutput(desk)))
             desk.cut_short(lambda: output.text(ROOM_FOR_A_REASON))
+            waited = Waited(args.command, desk, output)
+            running = desk.host.run(
+                argv_of(args.command, desk.host),
+                cwd=desk.cwd,
+                timeout=seconds,
+                output=output.out,
+                errors=output.err,
+                env=footprint.env,
+                confined=not is_outside,
+                noted_as=desk.call_id,
+                begun=waited.begun,
+            )
             try:
-                finished = await desk.host.run(
-                    _argv(args.command, desk),
-                    cwd=desk.cwd,
-                    timeout=seconds,
-                    output=output.out,
-                    errors=output.err,
-                    env=footprint.env,
-                    confined=not is_outside,
-                    noted_as=desk.call_id,
-                )
+                finished = await waited.end_of(running)
             except asyncio.CancelledError:
                 printed = output.text(ROOM_FOR_A_REASON)  # all of it, while its file is open
                 desk.cut_short(lambda: printed)
                 raise
+            if isinstance(finished, Job):
+                waited.keep_open(held.pop_all())
+                return left_in_background(finished)
             if finished.timed_out:
                 return _timed_out(finished, seconds, most, output)
             moved = await follow(footprint.folder(), desk)
@@ -133,7 +141,7 @@ TOOL = Bash
 
 
 async def _in_background(command: str, desk: Desk, *, confined: bool) -> Outcome:
-    argv = _argv(command, desk)
+    argv = argv_of(command, desk.host)
     job = await desk.shop.jobs.start(command, argv, desk.cwd, confined=confined, call=desk.call_id)
     return started_in_background(job)
 
@@ -145,7 +153,20 @@ def started_in_background(job: Job) -> Done:
     )
     if job.kept:
         text += " It goes on when this session ends."
-    data = {
+    return done(text, _data(job))
+
+
+def left_in_background(job: Job) -> Done:
+    text = (
+        f"The user has sent it to the background; there it goes on as {job.id}. What it has "
+        f"printed, and will print, is in {job.path}. You will be told when it ends; TaskOutput "
+        "shows what it prints, TaskStop ends it."
+    )
+    return done(text, {**_data(job), "backgroundedByUser": True})
+
+
+def _data(job: Job) -> dict[str, Any]:
+    return {
         "stdout": "",
         "stderr": "",
         "interrupted": False,
@@ -154,12 +175,11 @@ def started_in_background(job: Job) -> Done:
         "outputPath": job.path,
         "sandbox": job.sandbox or "none",
     }
-    return done(text, data)
 
 
-def _argv(command: str, desk: Desk) -> list[str]:
+def argv_of(command: str, host: Host) -> list[str]:
     """Exactly the text that was judged."""
-    return [desk.host.which("bash") or "sh", "-c", command]
+    return [host.which("bash") or "sh", "-c", command]
 
 
 def _seconds(args: BashArgs, desk: Desk) -> tuple[float, float]:

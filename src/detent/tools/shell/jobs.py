@@ -78,8 +78,7 @@ class JobTable:
             raise OSError(
                 f"{MOST_RUNNING} jobs are running, more are not allowed. End one with TaskStop."
             )
-        self._count += 1
-        name = f"job_{self._count}"
+        name = self._new_name()
         with self._outputs.create(name) as file:
             path = file.name
         self._starting += 1
@@ -98,6 +97,14 @@ class JobTable:
         finally:
             self._starting -= 1
         return self._follow(name, command, path, running, 0.0)
+
+    def take_over(self, command: str, path: str, running: Running, seconds: float) -> Job:
+        """It runs already, so there is always a place."""
+        return self._follow(self._new_name(), command, path, running, seconds)
+
+    def _new_name(self) -> str:
+        self._count += 1
+        return f"job_{self._count}"
 
     def adopt(self, job: Job, running: Running) -> None:
         """One that an earlier run has started, and that still runs."""
@@ -171,7 +178,7 @@ class JobTable:
         """When it has ended, by itself or because it printed too much."""
         end = asyncio.ensure_future(work.running.wait())
         while not (await asyncio.wait({end}, timeout=LOOK))[0]:
-            if size_of(work.path) > MOST_BYTES:
+            if size_of(work.path) >= MOST_BYTES:
                 work.note = f"Ended because it printed more than {sized(MOST_BYTES)}."
                 await work.running.end()
         with suppress(OSError):

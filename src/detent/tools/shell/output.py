@@ -24,7 +24,7 @@ def output_limit(desk: Desk) -> int:
 class ShellOutput:
     """Three views of the output: each stream alone, and both as they arrived."""
 
-    __slots__ = ("_limit", "both", "paced", "spill", "stderr", "stdout")
+    __slots__ = ("_is_left", "_limit", "both", "paced", "spill", "stderr", "stdout")
 
     def __init__(self, desk: Desk) -> None:
         self._limit = output_limit(desk)
@@ -32,6 +32,17 @@ class ShellOutput:
         self.stdout, self.stderr = Kept(self._limit), Kept(self._limit)
         self.both = Kept(self._limit, self.spill.feed)
         self.paced = Paced(desk.progress)
+        self._is_left = False
+
+    def leave(self) -> str:
+        """Nobody waits for it here any more: all that came, and will come, goes to a file. Gives
+        its path, empty where there can be none."""
+        self.spill.feed(self.both.held())
+        if self.spill.fault:
+            return ""
+        self._is_left = True
+        self.paced.close()
+        return self.spill.path
 
     def out(self, chunk: bytes) -> None:
         self.stdout.feed(chunk)
@@ -42,6 +53,9 @@ class ShellOutput:
         self._arrived(chunk)
 
     def _arrived(self, chunk: bytes) -> None:
+        if self._is_left:
+            self.spill.feed(chunk)
+            return
         self.both.feed(chunk)
         self.paced.feed(chunk)
 

@@ -103,7 +103,7 @@ def test_an_unknown_key_is_a_hint_with_the_nearest_one(disk: Disk) -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["statusLine", "outputStyle", "$schema", "env", "enabledPlugins"])
+@pytest.mark.parametrize("key", ["statusLine", "language", "$schema", "env", "enabledPlugins"])
 def test_keys_of_the_ecosystem_are_known(disk: Disk, key: str) -> None:
     disk.put("state/settings.json", {key: {}})
     assert not disk.merged().hints

@@ -8,7 +8,7 @@ from detent.surfaces.tui.drawing import diff
 from detent.surfaces.tui.drawing.amounts import seconds
 from detent.surfaces.tui.screen.spans import clipped, columns, middle_cut
 from detent.surfaces.tui.screen.themes import Theme
-from detent.surfaces.wording.gist import came_to, gist, todos
+from detent.surfaces.wording.gist import came_to, gist
 from detent.surfaces.wording.marks import mark
 from detent.surfaces.wording.shown import shown
 from detent.types.codec import arguments_object
@@ -28,15 +28,11 @@ def drawn(card: Card, width: int, theme: Theme, cwd: str, *, detailed: bool = Fa
     if detailed:
         return [*lines, *_whole(card, hunks, data, width, theme)]
     if isinstance(card.outcome, Done):
-        return [*lines, *_of_success(card, data, hunks, width, theme)]
+        return [*lines, *_of_success(data, hunks, width, theme)]
     return [*lines, *_indented(_opened(card.outcome), width, theme)]
 
 
-def _of_success(
-    card: Card, data: dict[str, Any], hunks: list[Any], width: int, theme: Theme
-) -> list[str]:
-    if listed := todos(card.arguments):
-        return _indented(listed, width, theme)
+def _of_success(data: dict[str, Any], hunks: list[Any], width: int, theme: Theme) -> list[str]:
     return [f"  {line}" for line in _changes(data, hunks, width - 2, theme, MOST_DIFF)]
 
 

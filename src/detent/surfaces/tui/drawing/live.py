@@ -1,6 +1,6 @@
 """What is at work now: running calls, subagents, things to do, and the one live line."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from detent.surfaces.tui.screen.spans import clipped, middle_cut
 from detent.surfaces.tui.view import Running, Todo, View, Worker
 from detent.surfaces.wording.gist import BOXES
 from detent.surfaces.wording.shown import shown
+from detent.types.usage import Usage
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 MOST_TAIL, MOST_CALLS, MOST_WORKERS, MOST_TODOS = 3, 6, 8, 10
@@ -37,6 +38,8 @@ class Numbers(Struct, frozen=True):
     is_unpriced: bool = False
     left: str = ""
     """Of a budget."""
+    price: Callable[[str, Usage], float | None] = lambda model, usage: None
+    """Of tokens, by model."""
 
 
 def written(view: View, look: Look) -> list[str]:
@@ -84,7 +87,7 @@ def _share(text: str) -> float | None:
             return None
 
 
-def workers(at_work: Sequence[Worker], now: float, look: Look) -> list[str]:
+def workers(at_work: Sequence[Worker], numbers: Numbers, now: float, look: Look) -> list[str]:
     lines = []
     for one in at_work[:MOST_WORKERS]:
         parts = [
@@ -92,8 +95,8 @@ def workers(at_work: Sequence[Worker], now: float, look: Look) -> list[str]:
             f"{one.calls} calls",
             f"{tokens(one.usage.total)} tokens",
         ]
-        if one.dollars:
-            parts.append(dollars(one.dollars))
+        if cost := numbers.price(one.model, one.usage):
+            parts.append(dollars(cost))
         if one.doing:
             parts.append(shown(one.doing))
         place = " (background)" if one.background else ""

@@ -31,7 +31,7 @@ class Completion:
     def __init__(
         self,
         commands: Callable[[], Sequence[Offer]],
-        names: Callable[[], Awaitable[Sequence[str]]],
+        names: Callable[[str], Awaitable[tuple[Sequence[str], bool]]],
         changed: Callable[[], None],
         now: Callable[[], float],
     ) -> None:
@@ -107,15 +107,21 @@ class Completion:
 
     async def _find(self, typed: str) -> None:
         if self._now() - self._listed_at > STALE:
-            self._files = await self._names()
-            self._listed_at = self._now()
+            self._files, is_whole = await self._names(typed)
+            self._listed_at = self._now() if is_whole else -1e9
+            if not is_whole:  # somebody else has chosen them, and their order
+                self._offer_files(self._files[:MOST])
+                return
         for found in matches(typed, self._files, MOST):
             if found is None:
                 await asyncio.sleep(0)  # a key that was pressed meanwhile comes first
             else:
-                offers = tuple(Offer(shown(f"@{name}"), "", _mention(name)) for name in found)
-                self._offer(offers, self._length)
-                self._changed()
+                self._offer_files(found)
+
+    def _offer_files(self, names: Sequence[str]) -> None:
+        offers = tuple(Offer(shown(f"@{name}"), "", _mention(name)) for name in names)
+        self._offer(offers, self._length)
+        self._changed()
 
     def _offer(self, offers: tuple[Offer, ...], length: int) -> None:
         self.offers, self._length, self.at = offers, length, 0

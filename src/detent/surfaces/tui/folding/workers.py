@@ -50,8 +50,8 @@ def _after(worker: Worker, event: Event) -> Worker:
     match event:
         case CallStarted(name=name, arguments=arguments):
             return replace(worker, calls=worker.calls + 1, doing=f"{name} {gist(arguments)}")
-        case Replied(usage=usage):
-            return replace(worker, usage=worker.usage + usage)
+        case Replied(usage=usage, model=model):
+            return replace(worker, usage=worker.usage + usage, model=model)
         case TextDelta():
             return replace(worker, doing="writing")
         case ThinkingDelta():

@@ -1,0 +1,1 @@
+"""Commands that people write themselves: files whose text becomes a prompt."""

@@ -1,0 +1,1 @@
+"""Files that a prompt names with an `@`."""

@@ -1,0 +1,1 @@
+"""Output styles: how the model speaks, as files say it."""
