@@ -73,6 +73,7 @@ def _verb(wishes: InterfaceWishes, view: View) -> str:
 
 
 def _commands(seat: Seat) -> Sequence[Offer]:
+    """Those of files are looked for when the slash is typed."""
     session = seat.session
     found = list(known(own_commands.COMMANDS).values())
     if session is not None:

@@ -52,6 +52,7 @@ class Output(Struct, frozen=True):
     text: str
     is_error: bool = False
     is_markdown: bool = False
+    is_diff: bool = False
 
 
 class FileTally(Struct, frozen=True):

@@ -8,7 +8,6 @@ from typing import Any
 from detent.surfaces.tui import away, saying
 from detent.surfaces.tui.editing.keys import listed
 from detent.surfaces.tui.editing.recalling import SearchDialog
-from detent.surfaces.tui.going_back import rewind
 from detent.surfaces.tui.seat import Seat
 
 TWICE = 1.0
@@ -99,7 +98,7 @@ class Controls:
             keyboard.put("")
         elif self._is_twice("escape"):
             seat.hint = ""
-            seat.begin(rewind(seat))
+            seat.begin(_rewind(seat))
         else:
             self._hint("esc again: go back to an earlier prompt")
         return True
@@ -190,7 +189,7 @@ class Controls:
             return True
         at = MODES.index(session.mode) if session.mode in MODES else -1
         session.mode = MODES[(at + 1) % len(MODES)]
-        self._seat.stage.touch()
+        self._seat.changed()
         return True
 
     def _background(self) -> bool:
@@ -237,3 +236,9 @@ class Controls:
         stage = self._seat.stage
         stage.redraw()
         return True
+
+
+async def _rewind(seat: Seat) -> None:
+    from detent.surfaces.tui.going_back import rewind
+
+    await rewind(seat)

@@ -23,6 +23,7 @@ from detent.types.events import Event, Prompted, Replied, TurnEnded
 if TYPE_CHECKING:
     from detent.sdk.commands import TurnWishes
 
+SENDING = "Sending"
 Content = tuple[UserBlock, ...]
 Run = Callable[[], Awaitable[None]]
 
@@ -75,7 +76,7 @@ class Conversation:
         self._next()
 
     def turn(self, text: str, content: Content, wishes: "TurnWishes | None" = None) -> None:
-        self.do(Job(text, lambda: self.run_turn(content, wishes)))
+        self.do(Job(text, lambda: self.run_turn(content, wishes), SENDING))
 
     def steer(self, text: str, content: Content) -> None:
         """Heard after the current call; where no turn runs that could hear it, it is one."""
@@ -135,14 +136,16 @@ class Conversation:
     async def _run(self, job: Job) -> None:
         try:
             await job.run()
-        except BadInput as error:
-            self.stage.show(Told(str(error), "error"))
-        except ModelFailure as error:
+        except (BadInput, ModelFailure) as error:
             self.stage.show(Told(str(error), "error"))
         except asyncio.CancelledError:
             self.stage.show(Told("Interrupted.", "warning"))
+        except Exception as error:  # ours: it must not take the session along
+            fault = f"{type(error).__name__}: {error}"
+            self.stage.show(Told(f"A fault of Detent itself: {fault} (/bug reports it)", "error"))
         finally:
             self._job = None
+            self.stage.rest()
             self._take_unheard()
             self._next()
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable
 
-from detent.sdk.interface import keep
+from detent.sdk.interface import StatusLine, keep
 from detent.sdk.session import Session
 from detent.surfaces.commands import Command, Said
-from detent.surfaces.tui import picking, reopening
+from detent.surfaces.tui import reopening
 from detent.surfaces.tui.blocks import Output, Told
 from detent.surfaces.tui.dialogs.dialog import Row
 from detent.surfaces.tui.dialogs.listing import Listing
@@ -68,14 +68,20 @@ async def _exit(seat: Seat, rest: str) -> None:
 
 
 async def _model(seat: Seat, rest: str) -> None:
+    from detent.surfaces.tui import picking
+
     await picking.model(seat, _session(seat), rest)
 
 
 async def _effort(seat: Seat, rest: str) -> None:
+    from detent.surfaces.tui import picking
+
     await picking.effort(seat, _session(seat), rest)
 
 
 async def _mode(seat: Seat, rest: str) -> None:
+    from detent.surfaces.tui import picking
+
     await picking.mode(seat, _session(seat))
 
 
@@ -134,16 +140,15 @@ async def _vim(seat: Seat, rest: str) -> None:
 
 
 async def _statusline(seat: Seat, rest: str) -> None:
-    session = _session(seat)
     if not rest:
-        line = session.interface.status_line
+        line = seat.status_line
         now = line.command if line is not None else "none"
         seat.stage.show(Output("/statusline", f"{now}\n/statusline COMMAND sets it, off ends it."))
         return
     value = None if rest == "off" else {"type": "command", "command": rest}
     path = keep("statusLine", value)
-    seat.status_command = "" if rest == "off" else rest
-    seat.status = ()
+    seat.status_line = None if rest == "off" else StatusLine(rest)
+    seat.changed()
     seat.stage.show(Told(f"Status line kept in {path}."))
 
 

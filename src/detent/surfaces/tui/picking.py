@@ -1,5 +1,7 @@
 """/model, /effort and /mode without a word: a list, and what a change costs before it is made."""
 
+from msgspec.structs import replace
+
 from detent.sdk.local_models import models_to_choose
 from detent.sdk.session import Session
 from detent.sdk.switching import look_at_switch, switch_mode, switch_model
@@ -25,6 +27,7 @@ async def model(seat: Seat, session: Session, wanted: str) -> None:
         if row is None or not row.value:
             return
     await switch_model(session, name)
+    seat.options = replace(seat.options, model=name)  # for the sessions after this one
     seat.stage.show(Told(f"{session.model} answers from now on."))
 
 

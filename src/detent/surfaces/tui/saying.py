@@ -3,6 +3,7 @@
 import base64
 import os
 
+from detent.sdk.keyless import is_keyless
 from detent.sdk.session import Session
 from detent.surfaces.commands import NAMES, Said, run, said
 from detent.surfaces.commands.custom import invoked, is_there
@@ -21,6 +22,7 @@ MOST_SHELL = 8_000
 LARGEST_PICTURE = 5_000_000
 TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
          ".webp": "image/webp"}  # fmt: skip
+NO_MODEL = "There is no model yet: /model names one, or start again with a key."
 PLACES = (
     Row("This project", "AGENTS.md or CLAUDE.md", "project"),
     Row("You, in this project", "CLAUDE.local.md", "local"),
@@ -47,11 +49,19 @@ def say(seat: Seat, text: str, *, later: bool = False) -> None:
 
 
 async def _prompt(seat: Seat, conversation: Conversation, text: str, *, later: bool) -> None:
+    if _lacks_model(seat):
+        return
     content = await _content(seat, conversation.session, text)
     if later or not conversation.is_busy:
         conversation.turn(text, content)
     else:
         conversation.steer(text, content)
+
+
+def _lacks_model(seat: Seat) -> bool:
+    if is_keyless(seat.options):
+        seat.stage.show(Told(NO_MODEL, "warning"))
+    return is_keyless(seat.options)
 
 
 async def _content(seat: Seat, session: Session, text: str) -> tuple[UserBlock, ...]:
@@ -85,6 +95,8 @@ def _command(seat: Seat, conversation: Conversation, text: str, *, later: bool) 
     one = said((Text(text),), own_commands.COMMANDS)
     if one is None:
         return _custom(seat, conversation, text)
+    if one.command.needs_model and _lacks_model(seat):
+        return True
     if own_commands.is_own(one):
         job = Job(text, lambda: own_commands.run(seat, one), "")
     else:
@@ -113,7 +125,7 @@ async def _obey(seat: Seat, conversation: Conversation, one: Said, text: str) ->
         conversation.hear(notice)
     try:
         told = await run(one, session, hear, own_commands.COMMANDS)
-        seat.stage.show(Output(text, told))
+        seat.stage.show(Output(text, told, is_diff=one.command.name == "diff"))
     except BadInput as error:
         seat.stage.show(Output(text, str(error), is_error=True))
 
@@ -122,6 +134,8 @@ def _custom(seat: Seat, conversation: Conversation, text: str) -> bool:
     one = invoked((Text(text),), (*NAMES, *own_commands.NAMES))
     if one is None or not is_there(one, conversation.session.custom_commands):
         return False
+    if _lacks_model(seat):
+        return True
 
     async def expanded() -> None:
         async def hear(event: Event) -> None:

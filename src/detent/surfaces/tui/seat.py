@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from detent.sdk.interface import StatusLine
 from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.tui.approving import DialogApprover
@@ -40,7 +41,9 @@ class Seat(Struct):
     """What was sent before the session was open."""
     status: tuple[str, ...] = ()
     """What the user's own status line says."""
-    status_command: str = ""
+    status_line: StatusLine | None = None
+    changed: Callable[[], None] = lambda: None
+    """Something is otherwise that the status line may tell of."""
     busy: str = ""
     """What is being done that is no job of the conversation."""
     exit_code: int = 0

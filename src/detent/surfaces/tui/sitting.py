@@ -15,7 +15,7 @@ from detent.sdk.interface import InterfaceWishes, interface_of
 from detent.sdk.options import Options
 from detent.sdk.past_prompts import past_prompts
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.tui import below, first_run, reopening, saying
+from detent.surfaces.tui import below, reopening, saying
 from detent.surfaces.tui.approving import DialogApprover
 from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.controls import Controls
@@ -31,7 +31,7 @@ from detent.surfaces.tui.screen.terminal import Terminal
 from detent.surfaces.tui.screen.themes import NONE, theme_of
 from detent.surfaces.tui.seat import Seat
 from detent.surfaces.tui.stage import Stage
-from detent.surfaces.tui.status import StatusLine
+from detent.surfaces.tui.status import StatusRunner
 from detent.types.errors import BadInput, NoModel
 from detent.types.events import TurnEnded
 
@@ -91,7 +91,9 @@ def _seat(
     is_linear = arguments.on("--screen-reader") or wishes.screen_reader
     chosen = arguments.value("--theme") or wishes.theme
     theme = NONE if is_linear else theme_of(chosen, environ)
-    look = Look(80, theme, shows_thinking=wishes.show_thinking_summaries)
+    is_verbose = arguments.on("--verbose") or wishes.verbose
+    thinks = is_verbose or wishes.show_thinking_summaries
+    look = Look(80, theme, detailed=is_verbose, shows_thinking=thinks)
     stage = Stage(terminal, look, time.time, is_linear=is_linear, is_still=wishes.reduced_motion)
     is_vim = arguments.on("--vim") or wishes.editor_mode == "vim"
     keyboard = Keyboard(stage.paint, stage.resize, terminal.size, vim=is_vim)
@@ -126,7 +128,7 @@ def _heed_signals(seat: Seat) -> "asyncio.Future[None]":
 
     for name, code in CODES.items():
         loop.add_signal_handler(getattr(signal, name), leave, code)
-    loop.add_signal_handler(signal.SIGINT, lambda: None)
+    loop.add_signal_handler(signal.SIGINT, lambda: seat.keyboard.act("cancel"))
     loop.add_signal_handler(signal.SIGCONT, lambda: _come_back(seat))
     return leaving
 
@@ -149,6 +151,8 @@ async def _open(seat: Seat, arguments: Arguments, parting: Parting) -> None:
             await reopening.opened(seat, options)
             break
         except NoModel:
+            from detent.surfaces.tui import first_run
+
             chosen = await first_run.choose(seat, options)
             if chosen is None:
                 seat.keyboard.stop()
@@ -201,9 +205,9 @@ def _join_session(seat: Seat, parting: Parting) -> None:
     conversation = seat.conversation
     assert conversation is not None
     wishes = conversation.session.interface
-    status = StatusLine(seat)
-    if wishes.status_line is not None:
-        seat.status_command = wishes.status_line.command
+    status = StatusRunner(seat)
+    seat.status_line = wishes.status_line
+    seat.changed = status.renew
 
     async def ended(turn: TurnEnded) -> None:
         status.renew()

@@ -108,6 +108,10 @@ class Stage:
         self.show(*priced)
         self.touch()
 
+    def rest(self) -> None:
+        """No turn runs any more, also where none has told its end."""
+        self.view = replace(self.view, tally=None)
+
     def show(self, *blocks: Block) -> None:
         """For good: they go up into the scrollback with the next frame."""
         for block in blocks:
@@ -120,6 +124,7 @@ class Stage:
 
     def show_lines(self, lines: list[str]) -> None:
         self._finished += lines
+        self._last = None
         self.touch()
 
     async def ask(self, dialog: Dialog[T]) -> T:
@@ -197,16 +202,17 @@ class Stage:
         if self.is_away or self._terminal.is_gone:
             return
         finished, self._finished = self._finished, []
-        lines, cursor = self._lines()
+        below = self.below()
+        lines, cursor = self._lines(below)
         self.painter.frame(finished, lines, cursor)
         self._painted_at = asyncio.get_running_loop().time()
-        self._keep_moving()
+        self._keep_moving(below)
 
-    def _keep_moving(self) -> None:
-        moves = self.view.is_running or bool(self.below().busy or self.below().jobs)
+    def _keep_moving(self, below: Below) -> None:
+        moves = self.view.is_running or bool(below.busy or below.jobs)
         if not moves or self._is_linear or self._ticker is not None:
             return
-        is_fast = (self.view.is_running or self.below().busy) and not self._is_still
+        is_fast = (self.view.is_running or below.busy) and not self._is_still
         wait = TICK if is_fast else 1.0
         self._ticker = asyncio.get_running_loop().call_later(wait, self._tick)
 
@@ -249,8 +255,8 @@ class Stage:
         self.painter.erase()
         self.is_away = True
 
-    def _lines(self) -> tuple[list[str], tuple[int, int] | None]:
-        below, now = self.below(), self._now()
+    def _lines(self, below: Below) -> tuple[list[str], tuple[int, int] | None]:
+        now = self._now()
         lines = [] if self._is_linear else self._at_work(below, now)
         room = self.painter.height - 2
         dialog = self.dialog

@@ -1,10 +1,9 @@
 """May this run? Exactly what would, the ways to say yes and no, and why it is asked at all."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from detent.sdk.approval import Answer, Question
-from detent.sdk.permissions import Explanation
 from detent.surfaces.tui.dialogs.change import hunks_of
 from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row, Rows
 from detent.surfaces.tui.drawing import diff
@@ -14,6 +13,9 @@ from detent.surfaces.wording.change import change_lines
 from detent.surfaces.wording.shown import visible
 from detent.types.codec import encode
 from detent.types.effects import Connects, Runs, Writes
+
+if TYPE_CHECKING:
+    from detent.sdk.permissions import Explanation
 
 Scope = Literal["session", "local", "project", "user"]
 SCOPES: dict[Scope, str] = {
@@ -28,7 +30,7 @@ HINT = "tab: how long the rule holds · e: edit · ?: why am I asked · esc: no,
 
 
 class PermissionDialog(Dialog[Answer]):
-    def __init__(self, question: Question, explain: Callable[[], Explanation | None]) -> None:
+    def __init__(self, question: Question, explain: "Callable[[], Explanation | None]") -> None:
         """`explain` is called when somebody wants to know more."""
         super().__init__()
         self._question = question
@@ -160,7 +162,7 @@ def _around(question: Question) -> list[str]:
     return lines
 
 
-def _told(found: Explanation | None, question: Question) -> list[str]:
+def _told(found: "Explanation | None", question: Question) -> list[str]:
     if found is None:
         return ["Nothing more is known."]
     lines = [f"Decided by: {visible(found.layer)}. {visible(found.reason)}"]

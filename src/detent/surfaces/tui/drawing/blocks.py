@@ -88,7 +88,17 @@ def _output(block: Output, look: Look) -> list[str]:
         return lines
     text = shown(block.text.expandtabs(4))
     role = "bad" if block.is_error else ""
-    return [*lines, *(look.theme.paint(role, line) for line in text.splitlines())]
+    rows = text.splitlines()
+    if block.is_diff:
+        return [*lines, *(look.theme.paint(_side(row), row) for row in rows)]
+    return [*lines, *(look.theme.paint(role, row) for row in rows)]
+
+
+def _side(row: str) -> str:
+    """Of a unified diff."""
+    if row.startswith(("+++", "---", "diff ")):
+        return "strong"
+    return {"+": "added", "-": "removed", "@": "accent"}.get(row[:1], "")
 
 
 def _hanging(sign: str, text: str, role: str, look: Look) -> list[str]:
