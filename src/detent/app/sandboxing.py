@@ -26,13 +26,14 @@ class SessionSandbox(Sandbox):
     tell: Callable[[str], None] = staticmethod(lambda text: None)
     wants_hosts = False
     """The user has named hosts that commands may reach."""
-    _is_known = False
+    known: Backend | None = None
+    """What holds commands, once one has been tried."""
 
     async def backend(self) -> Backend:
         found = await super().backend()
-        if self._is_known:
+        if self.known is not None:
             return found
-        self._is_known = True
+        self.known = found
         what = ""
         if found == "landlock" and self.wants_hosts:
             what = "No host is reached: with Landlock there is no network."

@@ -32,6 +32,18 @@ async def sandbox_of(engine: Engine) -> str:
     if wishes.backend == "off":
         return "off"
     made = vars(engine.shop.confinement).get("sandbox")
-    if made is not None and made._is_known:
-        return str(await made.backend())
+    if made is not None and made.known is not None:
+        return str(made.known)
     return f"{wishes.backend} (chosen with the first command)"
+
+
+def reach_of(engine: Engine) -> str:
+    """What a command may touch beside what it says, in a line: nothing is tried out to tell it."""
+    from detent.app.sandboxing import wishes_of
+
+    wishes = wishes_of(engine.grounds)
+    made = vars(engine.shop.confinement).get("sandbox")
+    if wishes.backend == "off" or (made is not None and made.known == "none"):
+        return "no sandbox: it may write and connect wherever you may"
+    hosts = ", ".join(wishes.allowed_domains[:4]) or "none"
+    return f"in the sandbox: writes in the folder only; network: {hosts}"

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from detent.app.standing import branch_of, sandbox_of
+from detent.app.standing import reach_of as _reach_of
 from detent.types.version import VERSION
 
 if TYPE_CHECKING:
     from detent.sdk.session import Session
 
-__all__ = ["Standing", "branch_of", "standing_of"]
+__all__ = ["Standing", "branch_of", "reach_of", "standing_of"]
 
 
 class Standing(Struct, frozen=True):
@@ -58,3 +59,8 @@ async def standing_of(session: "Session") -> Standing:
         window=ledger.window,
         log=session.path if not engine.journal.is_new else "",
     )
+
+
+def reach_of(session: "Session") -> str:
+    """What a command may touch, in a line."""
+    return _reach_of(session._engine)

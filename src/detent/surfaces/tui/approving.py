@@ -10,6 +10,7 @@ from detent.surfaces.tui.dialogs.choosing import ChoosingDialog
 from detent.surfaces.tui.dialogs.dialog import Dialog
 from detent.surfaces.tui.dialogs.permission import PermissionDialog
 from detent.surfaces.tui.dialogs.plan import PlanDialog
+from detent.types.effects import Runs
 
 if TYPE_CHECKING:
     from detent.sdk.permissions import Explanation
@@ -28,6 +29,9 @@ class DialogApprover:
 
     async def ask(self, question: Question) -> Answer:
         dialog = self._dialog(question)
+        look = self._stage.look
+        if isinstance(dialog, PermissionDialog) and dialog.is_long(look):
+            self._stage.show_lines([*dialog.what(look), ""])
         calling = asyncio.ensure_future(self._call(f"{question.proposal.tool} needs your answer"))
         try:
             return await self._stage.ask(dialog)
@@ -46,7 +50,14 @@ class DialogApprover:
             plan = str(proposal.arguments.get("plan", ""))
             self._stage.show(Output("", plan, is_markdown=True))
             return PlanDialog()
-        return PermissionDialog(question, lambda: self._explain(question))
+        return PermissionDialog(question, lambda: self._explain(question), self._reach(question))
+
+    def _reach(self, question: Question) -> str:
+        """Of a command, what it could touch without being asked again."""
+        from detent.sdk.standing import reach_of
+
+        is_command = any(isinstance(effect, Runs) for effect in question.proposal.effects)
+        return reach_of(self.session) if is_command and self.session is not None else ""
 
     def _explain(self, question: Question) -> "Explanation | None":
         """By the function that decides; what the rules say of this very call."""

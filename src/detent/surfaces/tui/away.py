@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from detent.surfaces.tui.blocks import Told
+from detent.surfaces.tui.folding import fold_all
 from detent.surfaces.tui.screen.terminal import FULL_OFF, FULL_ON
 from detent.surfaces.tui.seat import Seat
 from detent.surfaces.tui.transcript import Transcript
@@ -114,7 +115,8 @@ async def transcript(seat: Seat) -> None:
     stage, session = seat.stage, seat.session
     if session is None:
         return
-    dialog = Transcript(tuple(session.entries), stage.look, seat.terminal.size)
+    _, blocks = await asyncio.to_thread(fold_all, tuple(session.entries))
+    dialog = Transcript(blocks, stage.look, seat.terminal.size)
     stage.is_away = True
     seat.terminal.write(FULL_ON)
     dialog.paint(seat.terminal.write)

@@ -3,12 +3,14 @@ leaves, the text box does."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from detent.surfaces.tui import away, saying
 from detent.surfaces.tui.editing.keys import listed
 from detent.surfaces.tui.editing.recalling import SearchDialog
 from detent.surfaces.tui.seat import Seat
+from detent.types.errors import BadInput
 
 TWICE = 1.0
 """Seconds in which a second press belongs to the first."""
@@ -188,7 +190,10 @@ class Controls:
         if session is None:
             return True
         at = MODES.index(session.mode) if session.mode in MODES else -1
-        session.mode = MODES[(at + 1) % len(MODES)]
+        for mode in (*MODES[at + 1 :], *MODES[: at + 1]):
+            with suppress(BadInput):  # one that the settings do not let anybody have
+                session.mode = mode
+                break
         self._seat.changed()
         return True
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from detent.sdk.session import Session
+from detent.surfaces.commands.amounts import shown_amount
 from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.folding.turns import typed
 from detent.surfaces.tui.stage import Stage
+from detent.types.budget import KEYS
 from detent.types.content import UserBlock
 from detent.types.errors import BadInput, ModelFailure
 from detent.types.events import Event, Prompted, Replied, TurnEnded
@@ -193,6 +195,10 @@ class Conversation:
         spent = self.session.spent
         known = spent.dollars - self._spent_before
         self.stage.hear_end(ended, None if spent.unpriced and not known else known)
+        if ended.limit in KEYS.values() and ended.needed:
+            key = next(key for key, what in KEYS.items() if what == ended.limit)
+            way = f"/budget {key} {shown_amount(ended.needed)} or more, then say how to go on"
+            self.stage.show(Told(f"A limit ended the turn. To go on: {way}.", "warning"))
 
 
 async def _nothing(ended: TurnEnded) -> None:

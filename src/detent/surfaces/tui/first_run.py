@@ -16,6 +16,7 @@ from detent.sdk.local_models import (
     pull_embedded,
 )
 from detent.sdk.options import Options
+from detent.sdk.session import Session
 from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row
 from detent.surfaces.tui.dialogs.listing import Listing
@@ -28,12 +29,12 @@ TITLE = "No model is known yet. How shall Detent think?"
 KEY, LOCAL, EMBEDDED, NONE = "key", "local", "embedded", "none"
 
 
-class KeyDialog(Dialog[str]):
-    """Not shown as it is typed or pasted."""
+class TextDialog(Dialog[str]):
+    """A line of text; a key is not shown as it is typed or pasted."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: str, *, is_secret: bool = False) -> None:
         super().__init__()
-        self.entry = Entry("Paste a key and press enter (esc: back)", is_secret=True)
+        self.entry = Entry(f"{title} (esc: back)", is_secret=is_secret)
 
     def lines(self, look: Look, height: int) -> list[str]:
         return [look.theme.paint("strong", self.entry.title if self.entry else "")]
@@ -84,7 +85,7 @@ async def _rows() -> tuple[Row, ...]:
 
 
 async def _with_key(seat: Seat, options: Options) -> Options | None:
-    key = await seat.stage.ask(KeyDialog())
+    key = await seat.stage.ask(TextDialog("Paste a key and press enter", is_secret=True))
     if not key:
         return None
     provider = provider_of_key(key)
@@ -100,7 +101,21 @@ async def _with_key(seat: Seat, options: Options) -> Options | None:
         seat.stage.show(Told(str(error), "error"))
         return None
     seat.stage.show(Told(f"The key for {provider} is kept in {place}."))
-    return options
+    return await _with_name(seat, provider, options)
+
+
+async def _with_name(seat: Seat, provider: str, options: Options) -> Options | None:
+    """Who sells models of many makers has no usual one: the person names it."""
+    try:
+        async with Session(replace(options, persist=False)):
+            return options
+    except BadInput:
+        name = await seat.stage.ask(TextDialog(f"Which model of {provider}?"))
+    if not name:
+        return None
+    model = f"{provider}/{name.removeprefix(f'{provider}/')}"
+    keep("model", model)
+    return replace(options, model=model)
 
 
 async def _embedded(seat: Seat, options: Options) -> Options | None:

@@ -22,6 +22,7 @@ COMMANDS = (
     Command("effort", "How much the model thinks", "[LEVEL]", group=TERMS),
     Command("exit", "Leave", group=PROGRAM, while_running=True),
     Command("quit", "The same as /exit", group=PROGRAM, while_running=True),
+    Command("output-style", "How the model speaks", "[NAME]", group=TERMS),
     Command("keys", "What keys do", group=PROGRAM, while_running=True),
     Command("mode", "What may run without a question", "[MODE]", group=TERMS, while_running=True),
     Command("model", "Another model from the next turn on", "[NAME]", group=TERMS),
@@ -88,6 +89,22 @@ async def _mode(seat: Seat, rest: str) -> None:
 def _session(seat: Seat) -> Session:
     assert seat.session is not None, "commands come after the session"
     return seat.session
+
+
+async def _output_style(seat: Seat, rest: str) -> None:
+    from detent.sdk.styles import styles
+
+    session = _session(seat)
+    if not rest:
+        known = styles(session.cwd, options=session.options)
+        rows = tuple(Row(one.name, one.description, one.name) for one in known)
+        row = await seat.stage.ask(Listing("How shall the model speak?", rows))
+        if row is None:
+            return
+        rest = row.value
+    await session.set_output_style(rest)
+    path = keep("outputStyle", rest)
+    seat.stage.show(Told(f"Output style {rest} from the next turn on, kept in {path}."))
 
 
 async def _keys(seat: Seat, rest: str) -> None:
@@ -159,6 +176,7 @@ _DO: dict[str, Do] = {
     "exit": _exit,
     "keys": _keys,
     "mode": _mode,
+    "output-style": _output_style,
     "model": _model,
     "quit": _exit,
     "resume": _resume,

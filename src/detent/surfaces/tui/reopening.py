@@ -15,9 +15,10 @@ from detent.surfaces.tui.dialogs.sessions import SessionDialog
 from detent.surfaces.tui.folding import fold_all
 from detent.surfaces.tui.seat import Seat
 from detent.types.errors import BadInput
+from detent.types.events import Entry, Prompted
 
-MOST_BLOCKS = 60
-"""Of an earlier session that are shown again; the transcript has all."""
+MOST_ENTRIES, MOST_BLOCKS = 400, 60
+"""Of an earlier session that are looked at and shown again; the transcript has all."""
 
 
 async def opened(seat: Seat, options: Options) -> Conversation:
@@ -35,7 +36,8 @@ async def opened(seat: Seat, options: Options) -> Conversation:
     read = [piece.path.rpartition("/")[2] for piece in loaded]
     tip = session.interface.spinner_tips_enabled and not session.entries
     stage.show_lines(header.lines(session, tuple(read), stage.look, tip=tip))
-    _show_past(seat, session)
+    if session.entries:
+        _show_past(seat, session)
     return conversation
 
 
@@ -45,27 +47,31 @@ def give_back(seat: Seat, text: str) -> None:
 
 
 def _show_past(seat: Seat, session: Session) -> None:
-    if not session.entries:
-        return
-    view, blocks = fold_all(session.entries)
-    shown, left = _last_turns(blocks)
-    if left:
-        seat.stage.show(Told(f"{left} earlier parts of this session: ctrl+o shows them."))
+    """The last turns, as far as they are near: a long session must not make anybody wait."""
+    entries = session.entries
+    first = max(0, len(entries) - MOST_ENTRIES)
+    starts = (at for at in range(first, len(entries)) if _begins_turn(entries[at]))
+    first = next(starts, first)
+    view, blocks = fold_all(entries[first:])
+    shown = blocks[_place(blocks) :]
+    if first or len(shown) < len(blocks):
+        seat.stage.show(Told("There is more before this: ctrl+o shows all."))
     seat.stage.show(*shown)
     seat.stage.view = replace(seat.stage.view, todos=view.todos)
 
 
-def _last_turns(blocks: list[Block]) -> tuple[list[Block], int]:
-    """From a prompt on, and not too much of it."""
+def _begins_turn(entry: Entry) -> bool:
+    return isinstance(entry, Prompted) and not entry.steered
+
+
+def _place(blocks: list[Block]) -> int:
+    """From a prompt on, if one is near the end; never from the middle of a text."""
     starts = [at for at, block in enumerate(blocks) if isinstance(block, Said)]
-    first = next((at for at in starts if len(blocks) - at <= MOST_BLOCKS), None)
-    if first is None:
-        first = max(0, len(blocks) - MOST_BLOCKS)
-    while first < len(blocks) and isinstance(blocks[first], Prose) and first:
-        if not isinstance(blocks[first - 1], Prose):
-            break
-        first += 1
-    return blocks[first:], first
+    near = next((at for at in starts if len(blocks) - at <= MOST_BLOCKS), None)
+    at = max(0, len(blocks) - MOST_BLOCKS) if near is None else near
+    while 0 < at < len(blocks) and isinstance(blocks[at], Prose):
+        at += 1
+    return at
 
 
 async def anew(seat: Seat) -> None:

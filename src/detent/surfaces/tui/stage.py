@@ -201,6 +201,8 @@ class Stage:
             self._timer = None
         if self.is_away or self._terminal.is_gone:
             return
+        if self._terminal.size() != (self.painter.width, self.painter.height):
+            self.resize()  # before the signal that tells of it: a frame must fit
         finished, self._finished = self._finished, []
         below = self.below()
         lines, cursor = self._lines(below)

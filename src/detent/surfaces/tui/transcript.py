@@ -7,9 +7,7 @@ from msgspec.structs import replace
 
 from detent.surfaces.tui.blocks import Block
 from detent.surfaces.tui.drawing.blocks import Look, drawn, is_apart
-from detent.surfaces.tui.folding import fold_all
 from detent.surfaces.tui.screen.spans import clipped
-from detent.types.events import Entry
 
 Write = Callable[[str], None]
 LEAVE = ("q", "escape", "ctrl+o", "ctrl+c", "ctrl+d")
@@ -20,13 +18,13 @@ AHEAD = 200
 
 class Transcript:
     def __init__(
-        self, entries: Sequence[Entry], look: Look, size: Callable[[], tuple[int, int]]
+        self, blocks: Sequence[Block], look: Look, size: Callable[[], tuple[int, int]]
     ) -> None:
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._size = size
         self._look = replace(look, detailed=True, shows_thinking=True)
-        _, self._blocks = fold_all(entries)
-        self._first = len(self._blocks)
+        self._blocks = blocks
+        self._first = len(blocks)
         """The block that the first drawn line is of."""
         self._lines: list[str] = []
         self._up = 0

@@ -24,23 +24,38 @@ SCOPES: dict[Scope, str] = {
     "project": "for everybody in this project",
     "user": "for you everywhere",
 }
-MOST_RULES, MOST_DIFF, MOST_COMMAND = 3, 18, 12
+MOST_RULES, MOST_SHOWN, MOST_LINES = 3, 16, 100_000
 YES, NO = "yes", "no"
 HINT = "tab: how long the rule holds · e: edit · ?: why am I asked · esc: no, and stop"
 
 
 class PermissionDialog(Dialog[Answer]):
-    def __init__(self, question: Question, explain: "Callable[[], Explanation | None]") -> None:
-        """`explain` is called when somebody wants to know more."""
+    def __init__(
+        self,
+        question: Question,
+        explain: "Callable[[], Explanation | None]",
+        reach: str = "",
+    ) -> None:
+        """`explain` says what the gate has found in it; `reach` what a command could touch."""
         super().__init__()
         self._question = question
         self._explain = explain
+        self._reach = reach
         self._scope: Scope = "session"
         self._why: list[str] = []
         self._rows = Rows(())
         self._wanted: Literal["", "reason", "edit"] = ""
         self._hunks = hunks_of(self._tool, self._arguments, question.proposal.cwd)
+        self._parts = self._simple_commands()
         self._renew()
+
+    def _simple_commands(self) -> list[str]:
+        """What a command line runs, one by one, where it is more than one."""
+        found = self._explain() if self._tool == "Bash" else None
+        commands = found.commands if found is not None else ()
+        if len(commands) < 2:
+            return []
+        return [f"{number}. {visible(' '.join(one))}" for number, one in enumerate(commands, 1)]
 
     @property
     def _tool(self) -> str:
@@ -111,8 +126,9 @@ class PermissionDialog(Dialog[Answer]):
         who = f"The subagent {visible(question.agent)}" if question.agent else "Detent"
         name = visible(self._tool)
         lines = [theme.paint("asking", clipped(f"{who} wants to use {name}", look.width))]
-        lines += self._what(look)
-        lines += [theme.paint("faint", line) for line in _around(question)]
+        what = self.what(look)
+        lines += what[:MOST_SHOWN] + _more(what)
+        lines += [theme.paint("faint", line) for line in _around(question, self._reach)]
         reason = wrapped([Span(visible(question.reason), "faint")], look.width)
         lines += [painted(row, theme) for row in reason]
         lines += [theme.paint("faint", clipped(f"  {line}", look.width)) for line in self._why]
@@ -122,21 +138,26 @@ class PermissionDialog(Dialog[Answer]):
         room = max(3, height - len(rows) - 2)
         return [*lines[:room], *rows, theme.paint("faint", clipped(HINT, look.width))]
 
-    def _what(self, look: Look) -> list[str]:
-        """Exactly what would run, or change."""
+    def what(self, look: Look) -> list[str]:
+        """Exactly what would run or change, all of it: nothing is cut at the edge."""
         arguments = dict(self._arguments)
         if self._tool == "Bash" and isinstance(arguments.get("command"), str):
             command = visible(arguments.pop("command")).split("\n")
             rest = [f"with {_data(arguments)}"] if arguments else []
-            return _framed([*command[:MOST_COMMAND], *_more(command, MOST_COMMAND), *rest], look)
+            parts = ["which runs:", *self._parts] if self._parts else []
+            return [*_whole(command, "strong", look), *_whole([*parts, *rest], "faint", look)]
         if self._hunks:
             path = str(arguments.get("file_path", ""))
             added, removed = diff.counted_lines(self._hunks)
             head = f"{visible(path)}  +{added} -{removed}"
-            drawn = diff.drawn(self._hunks, path, look.width - 2, look.theme, MOST_DIFF)
+            drawn = diff.drawn(self._hunks, path, look.width - 2, look.theme, MOST_LINES)
             return [f"  {head}", *(f"  {line}" for line in drawn)]
         change, rest_of = change_lines(self._tool, arguments)
-        return _framed([_data(rest_of), *change[:MOST_DIFF], *_more(change, MOST_DIFF)], look)
+        return _whole([_data(rest_of), *change], "", look)
+
+    def is_long(self, look: Look) -> bool:
+        """It does not fit into a dialog: all of it belongs into the scrollback first."""
+        return len(self.what(look)) > MOST_SHOWN
 
 
 def edited_key(tool: str, arguments: dict[str, Any]) -> str:
@@ -146,7 +167,7 @@ def edited_key(tool: str, arguments: dict[str, Any]) -> str:
     return key if isinstance(arguments.get(key), str) else ""
 
 
-def _around(question: Question) -> list[str]:
+def _around(question: Question, reach: str) -> list[str]:
     """Where it would run, what it touches besides, and what of the net it reaches."""
     proposal = question.proposal
     lines = [f"  in {visible(proposal.cwd)}"] if proposal.cwd else []
@@ -159,6 +180,8 @@ def _around(question: Question) -> list[str]:
         lines.append(f"  network: {', '.join(hosts[:4])}")
     if outside:
         lines.append("  outside of the sandbox: with all of your rights, the network included")
+    elif reach:
+        lines.append(f"  {reach}")
     return lines
 
 
@@ -166,9 +189,6 @@ def _told(found: "Explanation | None", question: Question) -> list[str]:
     if found is None:
         return ["Nothing more is known."]
     lines = [f"Decided by: {visible(found.layer)}. {visible(found.reason)}"]
-    if len(found.commands) > 1:
-        lines.append("It runs:")
-        lines += (f"  {n}. {visible(' '.join(c))}" for n, c in enumerate(found.commands, 1))
     if found.proven is False:
         lines.append("Not all of it could be understood: no allow rule covers it.")
     for rule in found.considered[:6]:
@@ -180,12 +200,15 @@ def _told(found: "Explanation | None", question: Question) -> list[str]:
     return lines
 
 
-def _framed(lines: list[str], look: Look) -> list[str]:
-    return [clipped(f"  {line}", look.width) for line in lines]
+def _whole(lines: list[str], role: str, look: Look) -> list[str]:
+    """Broken where they are too long, never cut."""
+    rows = [row for line in lines for row in wrapped([Span(line, role)], look.width - 2)]
+    return [f"  {painted(row, look.theme)}" for row in rows]
 
 
-def _more(lines: list[str], most: int) -> list[str]:
-    return [f"… {len(lines) - most} more lines"] if len(lines) > most else []
+def _more(lines: list[str]) -> list[str]:
+    left = len(lines) - MOST_SHOWN
+    return [f"  … {left} more lines: all of it stands above"] if left > 0 else []
 
 
 def _data(arguments: dict[str, Any]) -> str:
