@@ -29,8 +29,8 @@ class DialogApprover:
 
     async def ask(self, question: Question) -> Answer:
         dialog = self._dialog(question)
-        look = self._stage.look
-        if isinstance(dialog, PermissionDialog) and dialog.is_long(look):
+        look, height = self._stage.look, self._stage.painter.height - 4
+        if isinstance(dialog, PermissionDialog) and dialog.is_long(look, height):
             self._stage.show_lines([*dialog.what(look), ""])
         calling = asyncio.ensure_future(self._call(f"{question.proposal.tool} needs your answer"))
         try:

@@ -37,6 +37,9 @@ from detent.types.events import TurnEnded
 
 LONG = 5.0
 """Seconds after which the person may have looked away: the end of a turn is told."""
+EARLY = 4
+"""Rounds of the loop before anything is read: the first frame is seen, and what was typed while we
+loaded is in the text box, where it answers no question."""
 CODES = {"SIGTERM": 143, "SIGHUP": 129}
 
 
@@ -143,7 +146,8 @@ def _come_back(seat: Seat) -> None:
 
 async def _open(seat: Seat, arguments: Arguments, parting: Parting) -> None:
     """Trust, then a model, then the session; a question is asked only where one must be."""
-    await asyncio.sleep(0)  # the first frame is seen before anything is read
+    for _ in range(EARLY):
+        await asyncio.sleep(0)
     options = await _trusted(seat, seat.options)
     options = await _resumed(seat, options, arguments)
     while True:

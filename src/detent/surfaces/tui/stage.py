@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from detent.surfaces.tui.blocks import Block, Finished
+from detent.surfaces.tui.blocks import Block, Card, Finished, Prose
 from detent.surfaces.tui.dialogs.dialog import Dialog
 from detent.surfaces.tui.drawing import live
 from detent.surfaces.tui.drawing.blocks import Look, drawn, is_apart
@@ -158,8 +158,11 @@ class Stage:
 
     def press(self, key: str) -> None:
         """A key for the dialog in front. Who was typing when it came did not mean it."""
-        dialog, is_new = self.dialog, self._now() - self._shown_at < SLIP
-        if dialog is None or (is_new and self.typed().text):
+        dialog, typed = self.dialog, self.typed().text
+        if dialog is None:
+            return
+        if typed and key != "escape" and self._now() - self._shown_at < SLIP:
+            self.put_text(typed + key if len(key) == 1 else typed)
             return
         dialog.press(key)
         if dialog.entry is not None:
@@ -290,8 +293,10 @@ class Stage:
     def _at_work(self, below: Below, now: float) -> list[str]:
         view, look = self.view, self.look
         lines = live.written(view, look)
+        if lines and lines[0] and not isinstance(self._last, Prose | None):
+            lines.insert(0, "")
         calls = live.running(view.calls, now, look)
-        if calls and lines:
+        if (calls and not lines and not isinstance(self._last, Card | None)) or (calls and lines):
             lines.append("")
         lines += calls + live.workers(view.workers, below.numbers, now, look)
         lines += [
@@ -303,7 +308,7 @@ class Stage:
             words = look.theme.paint("accent", f"{live.spin(now)} {below.busy}")
             words += look.theme.paint("faint", " (esc to interrupt)")
         if words:
-            lines += [*([""] if lines else []), words]
+            lines += ["", words]
         if self._shows_todos:
             lines += live.todos(view.todos, look)
         return lines + _faint(below.queued[:MOST_QUEUED], look)

@@ -6,9 +6,11 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from detent.surfaces.tui.drawing.blocks import Look
-from detent.surfaces.tui.screen.spans import clipped
+from detent.surfaces.tui.screen.spans import Span, clipped, columns, painted, wrapped
 
 T = TypeVar("T")
+STOPPED = "The person said no and ended the turn."
+"""Why, where an answer ends the turn as well."""
 
 
 class Entry(Struct, frozen=True):
@@ -80,13 +82,21 @@ class Rows:
             self.at = max(0, min(last, self.at + step))
 
     def lines(self, look: Look, most: int) -> list[str]:
+        """So many rows around the chosen one; a label is broken where it is long, never cut: it may
+        be a rule that somebody agrees to."""
         first = max(0, min(self.at - most // 2, len(self.rows) - most))
-        found = []
+        found: list[str] = []
         for number, row in enumerate(self.rows[first : first + most], first):
-            sign = "❯" if number == self.at else " "
-            label = f"{sign} {number + 1}. {row.label}"
-            text = look.theme.paint("accent" if number == self.at else "", label)
-            if row.about:
-                text += look.theme.paint("faint", f"  {row.about}")
-            found.append(clipped(text, look.width))
+            role = "accent" if number == self.at else ""
+            sign = f"{'❯' if number == self.at else ' '} {number + 1}. "
+            spans = [Span(row.label, role)]
+            if row.about and columns(f"{sign}{row.label}  {row.about}") <= look.width:
+                spans.append(Span(f"  {row.about}", "faint"))
+            lines = wrapped(spans, max(4, look.width - len(sign)))
+            for at, line in enumerate(lines):
+                margin = look.theme.paint(role, sign) if at == 0 else " " * len(sign)
+                found.append(margin + painted(line, look.theme))
+            if row.about and len(spans) == 1:
+                about = clipped(f"{' ' * len(sign)}{row.about}", look.width)
+                found.append(look.theme.paint("faint", about))
         return found

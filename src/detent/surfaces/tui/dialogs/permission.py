@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from detent.sdk.approval import Answer, Question
 from detent.surfaces.tui.dialogs.change import hunks_of
-from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row, Rows
+from detent.surfaces.tui.dialogs.dialog import STOPPED, Dialog, Entry, Row, Rows
 from detent.surfaces.tui.drawing import diff
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.screen.spans import Span, clipped, painted, wrapped
@@ -79,7 +79,7 @@ class PermissionDialog(Dialog[Answer]):
     def press(self, key: str) -> None:
         match key:
             case "escape" | "ctrl+c":
-                self.resolve(Answer(False, interrupt=True, by="user"))
+                self.resolve(Answer(False, STOPPED, interrupt=True, by="user"))
             case "tab":
                 order = list(SCOPES)
                 self._scope = order[(order.index(self._scope) + 1) % len(order)]
@@ -124,19 +124,24 @@ class PermissionDialog(Dialog[Answer]):
     def lines(self, look: Look, height: int) -> list[str]:
         theme, question = look.theme, self._question
         who = f"The subagent {visible(question.agent)}" if question.agent else "Detent"
-        name = visible(self._tool)
-        lines = [theme.paint("asking", clipped(f"{who} wants to use {name}", look.width))]
-        what = self.what(look)
-        lines += what[:MOST_SHOWN] + _more(what)
-        lines += [theme.paint("faint", line) for line in _around(question, self._reach)]
+        head = clipped(f"{who} wants to use {visible(self._tool)}", look.width)
+        what, most = self.what(look), self._room(look, height)
+        around = [clipped(line, look.width) for line in _around(question, self._reach)]
         reason = wrapped([Span(visible(question.reason), "faint")], look.width)
+        why = [clipped(f"  {line}", look.width) for line in self._why]
+        lines = [theme.paint("asking", head), *what[:most], *_more(what, most)]
+        lines += [theme.paint("faint", line) for line in around]
         lines += [painted(row, theme) for row in reason]
-        lines += [theme.paint("faint", clipped(f"  {line}", look.width)) for line in self._why]
+        lines += [theme.paint("faint", line) for line in why]
         if self.entry is not None:
-            return [*lines[: max(3, height - 4)], theme.paint("strong", self.entry.title)]
+            return [*lines, theme.paint("strong", self.entry.title)]
         rows = self._rows.lines(look, 9)
-        room = max(3, height - len(rows) - 2)
-        return [*lines[:room], *rows, theme.paint("faint", clipped(HINT, look.width))]
+        return [*lines, *rows, theme.paint("faint", clipped(HINT, look.width))]
+
+    def _room(self, look: Look, height: int) -> int:
+        """Lines for what would run: the ways to answer must be seen in any case."""
+        others = len(self._rows.lines(look, 9)) + len(self._why) + 7
+        return max(2, min(MOST_SHOWN, height - others))
 
     def what(self, look: Look) -> list[str]:
         """Exactly what would run or change, all of it: nothing is cut at the edge."""
@@ -155,9 +160,9 @@ class PermissionDialog(Dialog[Answer]):
         change, rest_of = change_lines(self._tool, arguments)
         return _whole([_data(rest_of), *change], "", look)
 
-    def is_long(self, look: Look) -> bool:
+    def is_long(self, look: Look, height: int) -> bool:
         """It does not fit into a dialog: all of it belongs into the scrollback first."""
-        return len(self.what(look)) > MOST_SHOWN
+        return len(self.what(look)) > self._room(look, height)
 
 
 def edited_key(tool: str, arguments: dict[str, Any]) -> str:
@@ -206,8 +211,8 @@ def _whole(lines: list[str], role: str, look: Look) -> list[str]:
     return [f"  {painted(row, look.theme)}" for row in rows]
 
 
-def _more(lines: list[str]) -> list[str]:
-    left = len(lines) - MOST_SHOWN
+def _more(lines: list[str], most: int) -> list[str]:
+    left = len(lines) - most
     return [f"  … {left} more lines: all of it stands above"] if left > 0 else []
 
 

@@ -1,7 +1,7 @@
 """A plan that waits for a yes. The plan itself stands in the scrollback above."""
 
 from detent.sdk.approval import Answer
-from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row, Rows
+from detent.surfaces.tui.dialogs.dialog import STOPPED, Dialog, Entry, Row, Rows
 from detent.surfaces.tui.drawing.blocks import Look
 
 
@@ -16,7 +16,7 @@ class PlanDialog(Dialog[Answer]):
 
     def press(self, key: str) -> None:
         if key in ("escape", "ctrl+c"):
-            self.resolve(Answer(False, interrupt=True, by="user"))
+            self.resolve(Answer(False, STOPPED, interrupt=True, by="user"))
         elif self._rows.press(key):
             row = self._rows.chosen
             if row is not None and row.value is not None:

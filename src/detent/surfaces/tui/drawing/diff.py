@@ -1,6 +1,7 @@
 """What a call has changed in a file: hunks with numbers, colours of the language, and marks on the
 part of a line that differs."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from detent.surfaces.tui.screen.spans import Span, clipped, painted
 from detent.surfaces.tui.screen.themes import Theme
 from detent.surfaces.wording.shown import visible
 
+_WORDS = re.compile(r"\w+|\s+|.")
 LONGEST_COMPARED = 400
 """Characters of a pair of lines that are compared."""
 
@@ -99,11 +101,12 @@ def _marked(text: str, partner: str, role: str) -> list[Span]:
         return [Span(text, role)]
     from difflib import SequenceMatcher
 
-    matcher = SequenceMatcher(None, partner, text, autojunk=False)
+    words = _WORDS.findall(text)
+    matcher = SequenceMatcher(None, _WORDS.findall(partner), words, autojunk=False)
     if matcher.ratio() < 0.4:  # nothing of it is left: marks would be noise
         return [Span(text, role)]
     return [
-        Span(text[start:end], role if what == "equal" else f"{role}_part")
+        Span("".join(words[start:end]), role if what == "equal" else f"{role}_part")
         for what, _, _, start, end in matcher.get_opcodes()
         if end > start
     ]

@@ -16,7 +16,7 @@ ENDINGS = {
     "max_turns": "ended at its limit of steps",
     "budget_exceeded": "ended at its budget",
     "max_tokens": "cut at the output limit",
-    "hook_stopped": "ended by a hook",
+    "hook_stopped": "stopped",
     "refusal": "declined by the model",
 }
 

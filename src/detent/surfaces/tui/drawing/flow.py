@@ -46,7 +46,7 @@ class Flow(Struct, frozen=True):
     @property
     def tail(self) -> Chunk | None:
         """What is there of the chunk that is still written."""
-        text = self.open + self.line
+        text = f"{self.open}\n{self.line}" if self.open and self.line else self.open + self.line
         if self.fence:
             text = text[self.indent :] if not text[: self.indent].strip() else text
             return self._made("code", text) if text else None
@@ -69,11 +69,10 @@ def feed(flow: Flow, text: str) -> tuple[Flow, tuple[Chunk, ...]]:
     flow = replace(flow, line="")
     chunks: list[Chunk] = []
     for line in lines:
+        flow, line = _cut(flow, line, chunks)
         flow = _take(flow, line, chunks)
-    flow = replace(flow, line=rest)
-    if len(flow.open) + len(rest) > LONGEST_OPEN:
-        flow = _cut(flow, chunks)
-    return flow, tuple(chunks)
+    flow, rest = _cut(flow, rest, chunks)
+    return replace(flow, line=rest), tuple(chunks)
 
 
 def end(flow: Flow) -> tuple[Flow, tuple[Chunk, ...]]:
@@ -139,11 +138,13 @@ def _kind_of(text: str) -> Kind:
     return "item" if _ITEM.match(text) else "prose"
 
 
-def _cut(flow: Flow, chunks: list[Chunk]) -> Flow:
-    """In the middle of a block that does not end, at a blank if there is one."""
-    text = flow.line
-    at = text.rfind(" ") + 1 or len(text)
-    flow = _take(replace(flow, line=""), text[:at], chunks) if text[:at].strip() else flow
-    if not flow.fence:
-        flow = _close(flow, chunks)
-    return replace(flow, line=text[at:])
+def _cut(flow: Flow, line: str, chunks: list[Chunk]) -> tuple[Flow, str]:
+    """What of a block without end waits no longer, up to a blank if there is one; and what is left
+    of the line. The same, however the text came in pieces."""
+    while (room := LONGEST_OPEN - len(flow.open)) < len(line):
+        at = line.rfind(" ", 0, max(0, room)) + 1 or max(0, room)
+        flow = _take(flow, line[:at], chunks) if line[:at].strip() else flow
+        if not flow.fence:
+            flow = _close(flow, chunks)
+        line = line[at:]
+    return flow, line

@@ -23,8 +23,9 @@ def drawn(chunk: Chunk, width: int, theme: Theme) -> list[str]:
     text = shown(chunk.text).expandtabs(4)
     if chunk.kind == "code":
         return [" " * (chunk.indent + 2) + painted(highlighted(text, chunk.language), theme)]
-    lines = _Drawing(max(NARROWEST, width - chunk.indent), theme).of(_parser().parse(text))
-    return [" " * chunk.indent + line for line in lines]
+    indent = max(0, min(chunk.indent, width - NARROWEST))
+    lines = _Drawing(max(NARROWEST, width - indent), theme).of(_parser().parse(text))
+    return [" " * indent + line for line in lines]
 
 
 @cache
@@ -134,7 +135,7 @@ def _spans(token: "Token") -> list[Span]:
     for child in token.children or ():
         match child.type:
             case "text" | "html_inline":
-                spans.append(Span(child.content, roles[-1] if roles else ""))
+                spans.append(Span(_one_line(child.content), roles[-1] if roles else ""))
             case "code_inline":
                 spans.append(Span(child.content, "code"))
             case "softbreak":
@@ -152,6 +153,11 @@ def _spans(token: "Token") -> list[Span]:
                 if kind == "link_close" and (href := links.pop()) and not _tells(spans, href):
                     spans.append(Span(f" ({href})", "faint"))
     return spans
+
+
+def _one_line(text: str) -> str:
+    """An entity (`&#x202e;`) becomes a character only when it is parsed."""
+    return shown(text).replace("\n", " ").replace("\t", " ")
 
 
 def _tells(spans: list[Span], href: str) -> bool:

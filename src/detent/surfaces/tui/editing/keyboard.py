@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 ESCAPE_WAIT = 0.025
 """Seconds, twice at most, in which what belongs to an escape comes."""
 ALT_ENTER = (Keys.Escape, Keys.ControlM)
+MODIFIED = [(with_, code) for with_ in range(2, 9) for code in range(127)]
+"""Keys with Shift, Alt, Ctrl that have no other way to be told: 2 to 8 is which of these."""
+ANSI_SEQUENCES |= {f"\x1b[{code};{with_}u": Keys.Ignore for with_, code in MODIFIED}
+ANSI_SEQUENCES |= {f"\x1b[27;{with_};{code}~": Keys.Ignore for with_, code in MODIFIED}
 ANSI_SEQUENCES |= {"\x1b[13;2u": ALT_ENTER, "\x1b[27;2;13~": ALT_ENTER, "\x1b[13;5u": ALT_ENTER}
 NAMES = {
     Keys.Up: "up", Keys.Down: "down", Keys.Left: "left", Keys.Right: "right", Keys.Home: "home",

@@ -33,5 +33,5 @@ def ended(view: View, event: TurnEnded, now: float) -> Folded:
     view = View(todos=view.todos, workers=tuple(one for one in view.workers if one.background))
     said: tuple[Told, ...] = ()
     if event.error and event.reason != "user_cancelled":
-        said = (Told(event.error, "error"),)
+        said = (Told(event.error, "warning" if event.reason == "hook_stopped" else "error"),)
     return view, (*blocks, *late, *said, finished)

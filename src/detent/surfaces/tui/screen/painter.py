@@ -52,7 +52,8 @@ class Painter:
         return self._changed(shown)
 
     def _changed(self, shown: list[str]) -> str:
-        """Rewrites the lines that differ, and only these."""
+        """Rewrites the lines that differ, and only these. Behind a full line nothing is erased: the
+        cursor still stands on its last character."""
         row, parts = self._cursor[0], []
         old = self._lines
         for number, line in enumerate(shown):
@@ -62,7 +63,7 @@ class Painter:
                 parts.append(_moved(row, number - 1) + "\r\n")  # a row that may have to be made
             else:
                 parts.append(_moved(row, number) + "\r")
-            parts.append(line + ERASE_LINE)
+            parts.append(line + (ERASE_LINE if columns(line) < self.width else ""))
             row = number
         if len(shown) < len(old):
             parts.append(_moved(row, len(shown)) + "\r" + ERASE_BELOW)
