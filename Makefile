@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded fuzz kill-matrix check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small bench-sessions bench-agents specs coverage lock clean
+.PHONY: demo tour test test-embedded screens fuzz kill-matrix check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small bench-sessions bench-agents specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -18,6 +18,10 @@ tour: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
+
+# What the terminal looks like, written anew; look at the pictures before committing them.
+screens: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m screens
 
 # Damaged streams, and shell texts with bash as the judge, for as long as you like:
 # make fuzz MINUTES=60

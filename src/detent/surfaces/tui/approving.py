@@ -31,7 +31,8 @@ class DialogApprover:
         dialog = self._dialog(question)
         look, height = self._stage.look, self._stage.painter.height - 4
         if isinstance(dialog, PermissionDialog) and dialog.is_long(look, height):
-            self._stage.show_lines([*dialog.what(look), ""])
+            head = look.theme.paint("asking", f"{question.proposal.tool} would do all of this:")
+            self._stage.show_lines(["", head, *dialog.what(look)])
         calling = asyncio.ensure_future(self._call(f"{question.proposal.tool} needs your answer"))
         try:
             return await self._stage.ask(dialog)

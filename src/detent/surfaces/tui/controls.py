@@ -121,9 +121,11 @@ class Controls:
         return True
 
     def _is_twice(self, key: str) -> bool:
-        now, before = self._seat.now(), self._pressed.get(key, -1e9)
+        now, before = self._seat.now(), self._pressed.pop(key, -1e9)
+        if now - before <= TWICE:
+            return True
         self._pressed[key] = now
-        return now - before <= TWICE
+        return False
 
     def _hint(self, text: str) -> None:
         self._seat.hint = text

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from detent.sdk.session import Session
 from detent.surfaces.commands.amounts import shown_amount
@@ -194,6 +195,8 @@ class Conversation:
         """With what it has cost: the session knows that, no event does."""
         spent = self.session.spent
         known = spent.dollars - self._spent_before
+        if self._job is not None:
+            self._job = replace(self._job, label="")  # hooks may still have to hear of it
         self.stage.hear_end(ended, None if spent.unpriced and not known else known)
         if ended.limit in KEYS.values() and ended.needed:
             key = next(key for key, what in KEYS.items() if what == ended.limit)

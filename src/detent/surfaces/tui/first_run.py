@@ -24,7 +24,12 @@ from detent.surfaces.tui.drawing.amounts import bar
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.seat import Seat
 from detent.types.errors import BadInput
+from detent.types.version import VERSION
 
+ABOUT = (
+    "A coding agent for your terminal. It needs a model to think with, and no account.",
+    "A key is kept in your keyring, or in a file that only you can read.",
+)
 TITLE = "No model is known yet. How shall Detent think?"
 KEY, LOCAL, EMBEDDED, NONE = "key", "local", "embedded", "none"
 
@@ -50,6 +55,8 @@ class TextDialog(Dialog[str]):
 
 async def choose(seat: Seat, options: Options) -> Options | None:
     """Options with a model; None when the person leaves."""
+    paint = seat.stage.look.theme.paint
+    seat.stage.show_lines([paint("heading", f"detent {VERSION}"), *ABOUT, ""])
     while True:
         row = await seat.stage.ask(Listing(TITLE, await _rows()))
         if row is None:

@@ -106,7 +106,7 @@ class Stage:
             for block in blocks
         )  # fmt: skip
         self.show(*priced)
-        self.touch()
+        self.paint()  # who has interrupted it is looking
 
     def rest(self) -> None:
         """No turn runs any more, also where none has told its end."""
@@ -165,7 +165,7 @@ class Stage:
             self.put_text(typed + key if len(key) == 1 else typed)
             return
         dialog.press(key)
-        if dialog.entry is not None:
+        if dialog.entry is not None and not dialog.answer.done():
             self._keep_draft()
             self.put_text(dialog.entry.text)
         self._settle_keys()
@@ -223,7 +223,7 @@ class Stage:
 
     def _tick(self) -> None:
         self._ticker = None
-        self.paint()
+        self.touch()
 
     @property
     def _shows_todos(self) -> bool:
@@ -266,8 +266,10 @@ class Stage:
         room = self.painter.height - 2
         dialog = self.dialog
         if dialog is not None:
-            lines = [*lines[-max(0, room - 14) :], ""] if lines and room > 16 else []
-            lines += dialog.lines(self.look, room - len(lines))
+            asked = dialog.lines(self.look, room if dialog.entry is None else room - 4)
+            left = room - len(asked) - 1
+            above = lines[-left:] if left > 0 else []
+            lines = [*above, *([""] if above else []), *asked]
             if dialog.entry is None:
                 return lines, None
         return self._with_text_box(lines, below, room)
@@ -284,7 +286,7 @@ class Stage:
             text, typed.cursor, self.look.width, most, self.look.theme,
             hint="" if entry else below.hint,
         )  # fmt: skip
-        if lines and lines[-1]:
+        if lines[-1:] != [""] and (lines or self._last is not None):
             lines = [*lines, ""]
         row = len(lines) + cursor[0]
         under = () if entry else below.menu or below.footer
@@ -299,16 +301,14 @@ class Stage:
         if (calls and not lines and not isinstance(self._last, Card | None)) or (calls and lines):
             lines.append("")
         lines += calls + live.workers(view.workers, below.numbers, now, look)
-        lines += [
-            look.theme.paint("faint", clipped(f"  {shown(j)}", look.width)) for j in below.jobs
-        ]
+        lines += [look.theme.paint("faint", clipped(shown(j), look.width)) for j in below.jobs]
         verb = "Waiting for you" if self.dialog is not None else below.verb
         words = live.live_line(view, below.numbers, now, verb, look)
         if below.busy:
             words = look.theme.paint("accent", f"{live.spin(now)} {below.busy}")
             words += look.theme.paint("faint", " (esc to interrupt)")
         if words:
-            lines += ["", words]
+            lines += [*([""] if lines or self._last is not None else []), words]
         if self._shows_todos:
             lines += live.todos(view.todos, look)
         return lines + _faint(below.queued[:MOST_QUEUED], look)

@@ -62,7 +62,7 @@ class Transcript:
         width = self._size()[0]
         shown = [clipped(line, width) for line in self._lines[max(0, end - self._rows) : end]]
         rest = f"{self._up} lines below · " if self._up else ""
-        foot = self._look.theme.paint("chosen", clipped(f" {rest}{HINT} ", width))
+        foot = self._look.theme.paint("chosen", clipped(f" {rest}{HINT}", width).ljust(width))
         body = "\r\n".join(f"{line}\x1b[K" for line in shown)
         write(f"\x1b[?2026h\x1b[?25l\x1b[H{body}\x1b[J\x1b[{self._rows + 1};1H{foot}\x1b[?2026l")
 

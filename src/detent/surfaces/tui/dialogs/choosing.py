@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from detent.sdk.approval import Answer
 from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row, Rows
 from detent.surfaces.tui.drawing.blocks import Look
@@ -9,6 +11,7 @@ from detent.surfaces.tui.screen.spans import Span, clipped, painted, wrapped
 from detent.surfaces.wording.shown import shown
 
 OTHER = "Something else"
+HINT = "enter: answer · esc: do not answer"
 
 
 class ChoosingDialog(Dialog[Answer]):
@@ -42,7 +45,7 @@ class ChoosingDialog(Dialog[Answer]):
         if key in ("escape", "ctrl+c"):
             self.resolve(Answer(False, "The person did not want to answer.", by="user"))
         elif key == " " and self._is_multiple:
-            self._marked ^= {self._rows.at}
+            self._marked ^= {self._rows.at} & set(range(len(self._rows.rows) - 1))
         elif self._is_multiple and key.isdecimal() and key != "0":
             self._marked ^= {int(key) - 1} & set(range(len(self._rows.rows) - 1))
         elif self._rows.press(key):
@@ -76,13 +79,20 @@ class ChoosingDialog(Dialog[Answer]):
             return []
         text = shown(self._now["question"])
         lines = [painted(row, look.theme) for row in wrapped([Span(text, "asking")], look.width)]
-        rows = self._rows.lines(look, max(3, height - len(lines) - 2))
-        if self._is_multiple:
-            rows = [
-                clipped(f"{'[x]' if at in self._marked else '[ ]'} {row}", look.width)
-                for at, row in enumerate(rows)
-            ]
-        hint = "space marks several · enter · esc" if self._is_multiple else "enter · esc"
+        rows = self._boxed() if self._is_multiple else self._rows
+        hint = HINT if not self._is_multiple else f"space: mark several · {HINT}"
+        last = look.theme.paint("faint", clipped(hint, look.width))
         if self.entry is not None:
-            hint = self.entry.title
-        return [*lines, *rows, look.theme.paint("faint", hint)]
+            last = look.theme.paint("strong", self.entry.title)
+        return [*lines, *rows.lines(look, max(3, height - len(lines) - 2)), last]
+
+    def _boxed(self) -> Rows:
+        """Words of one's own cannot be marked beside others."""
+        boxes = ("[x]" if at in self._marked else "[ ]" for at in range(len(self._rows.rows)))
+        labels = zip(self._rows.rows, boxes, strict=True)
+        rows = Rows(tuple(
+            row if row.value is None else replace(row, label=f"{box} {row.label}")
+            for row, box in labels
+        ))  # fmt: skip
+        rows.at = self._rows.at
+        return rows

@@ -9,7 +9,7 @@ from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.screen.spans import Span, clipped, columns, painted, wrapped
 
 T = TypeVar("T")
-STOPPED = "The person said no and ended the turn."
+STOPPED = "No, and stop."
 """Why, where an answer ends the turn as well."""
 
 
@@ -85,13 +85,15 @@ class Rows:
         """So many rows around the chosen one; a label is broken where it is long, never cut: it may
         be a rule that somebody agrees to."""
         first = max(0, min(self.at - most // 2, len(self.rows) - most))
+        wide = self._widest(look)
         found: list[str] = []
         for number, row in enumerate(self.rows[first : first + most], first):
             role = "accent" if number == self.at else ""
             sign = f"{'❯' if number == self.at else ' '} {number + 1}. "
             spans = [Span(row.label, role)]
-            if row.about and columns(f"{sign}{row.label}  {row.about}") <= look.width:
-                spans.append(Span(f"  {row.about}", "faint"))
+            gap = " " * (max(0, wide - columns(row.label)) + 2)
+            if row.about and columns(f"{sign}{row.label}{gap}{row.about}") <= look.width:
+                spans.append(Span(f"{gap}{row.about}", "faint"))
             lines = wrapped(spans, max(4, look.width - len(sign)))
             for at, line in enumerate(lines):
                 margin = look.theme.paint(role, sign) if at == 0 else " " * len(sign)
@@ -100,3 +102,9 @@ class Rows:
                 about = clipped(f"{' ' * len(sign)}{row.about}", look.width)
                 found.append(look.theme.paint("faint", about))
         return found
+
+    def _widest(self, look: Look) -> int:
+        """Of the labels that something is said about, so that it stands in one column; a long one
+        stands alone."""
+        sizes = (columns(row.label) for row in self.rows if row.about)
+        return max((size for size in sizes if size <= look.width // 2), default=0)

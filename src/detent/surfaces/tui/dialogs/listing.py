@@ -4,7 +4,12 @@ from collections.abc import Callable
 
 from detent.surfaces.tui.dialogs.dialog import Dialog, Row, Rows
 from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.screen.spans import Span, clipped, painted, wrapped
 from detent.surfaces.wording.shown import shown
+
+FEW = 6
+"""Rows that need not be narrowed."""
+HINT = "enter: choose · esc: leave"
 
 
 class Listing(Dialog[Row | None]):
@@ -25,12 +30,13 @@ class Listing(Dialog[Row | None]):
         self._rows.at = start
 
     def lines(self, look: Look, height: int) -> list[str]:
-        head = look.theme.paint("strong", self._title)
+        title = [Span(shown(self._title), "strong")]
         if self._typed:
-            head += look.theme.paint("faint", f"  {shown(self._typed)}")
-        found = self._rows.lines(look, max(3, height - 4)) or ["  nothing fits"]
-        hint = look.theme.paint("faint", "type to narrow · enter · esc")
-        return [head, *found, hint]
+            title.append(Span(f"  {shown(self._typed)}", "faint"))
+        head = [painted(row, look.theme) for row in wrapped(title, look.width)]
+        found = self._rows.lines(look, max(3, height - 3 - len(head))) or ["  nothing fits"]
+        hint = f"type to narrow · {HINT}" if len(self._all) > FEW else HINT
+        return [*head, *found, look.theme.paint("faint", clipped(hint, look.width))]
 
     def press(self, key: str) -> None:
         if key in ("escape", "ctrl+c", "ctrl+d"):

@@ -71,7 +71,7 @@ class PermissionDialog(Dialog[Answer]):
         rules = self._question.rules[:MOST_RULES]
         self._rows = Rows((
             Row("Yes, this once", value=YES),
-            *(Row(f"Yes, and from now on {kept}: {visible(rule)}", value=rule) for rule in rules),
+            *(Row(f"Yes, and always {kept}: {visible(rule)}", value=rule) for rule in rules),
             Row("No, and tell why", value=NO),
         ))  # fmt: skip
         self._rows.at = at
@@ -124,23 +124,25 @@ class PermissionDialog(Dialog[Answer]):
     def lines(self, look: Look, height: int) -> list[str]:
         theme, question = look.theme, self._question
         who = f"The subagent {visible(question.agent)}" if question.agent else "Detent"
-        head = clipped(f"{who} wants to use {visible(self._tool)}", look.width)
+        head = wrapped([Span(f"{who} wants to use {visible(self._tool)}", "asking")], look.width)
         what, most = self.what(look), self._room(look, height)
         around = [clipped(line, look.width) for line in _around(question, self._reach)]
-        reason = wrapped([Span(visible(question.reason), "faint")], look.width)
-        why = [clipped(f"  {line}", look.width) for line in self._why]
-        lines = [theme.paint("asking", head), *what[:most], *_more(what, most)]
+        reason = wrapped([Span(visible(question.reason), "faint")], look.width - 2)
+        rows = self._rows.lines(look, 9)
+        lines = [*(painted(row, theme) for row in head), *what[:most], *_more(what, most)]
         lines += [theme.paint("faint", line) for line in around]
-        lines += [painted(row, theme) for row in reason]
+        lines += [f"  {painted(row, theme)}" for row in reason]
+        left = max(1, height - len(lines) - len(rows) - 2)
+        why = [clipped(f"  {line}", look.width) for line in self._why[:left]]
         lines += [theme.paint("faint", line) for line in why]
         if self.entry is not None:
-            return [*lines, theme.paint("strong", self.entry.title)]
-        rows = self._rows.lines(look, 9)
-        return [*lines, *rows, theme.paint("faint", clipped(HINT, look.width))]
+            return [*lines, "", theme.paint("strong", self.entry.title)]
+        return [*lines, "", *rows, theme.paint("faint", clipped(HINT, look.width))]
 
     def _room(self, look: Look, height: int) -> int:
-        """Lines for what would run: the ways to answer must be seen in any case."""
-        others = len(self._rows.lines(look, 9)) + len(self._why) + 7
+        """Lines for what would run: the ways to answer must be seen in any case. Why it is asked
+        takes none of them away."""
+        others = len(self._rows.lines(look, 9)) + 8
         return max(2, min(MOST_SHOWN, height - others))
 
     def what(self, look: Look) -> list[str]:
@@ -148,7 +150,9 @@ class PermissionDialog(Dialog[Answer]):
         arguments = dict(self._arguments)
         if self._tool == "Bash" and isinstance(arguments.get("command"), str):
             command = visible(arguments.pop("command")).split("\n")
-            rest = [f"with {_data(arguments)}"] if arguments else []
+            about = arguments.pop("description", "")
+            rest = [f"“{visible(about)}”"] if isinstance(about, str) and about else []
+            rest += [f"with {_data(arguments)}"] if arguments else []
             parts = ["which runs:", *self._parts] if self._parts else []
             return [*_whole(command, "strong", look), *_whole([*parts, *rest], "faint", look)]
         if self._hunks:

@@ -3,6 +3,7 @@
 from detent.sdk.approval import Answer
 from detent.surfaces.tui.dialogs.dialog import STOPPED, Dialog, Entry, Row, Rows
 from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.screen.spans import clipped
 
 
 class PlanDialog(Dialog[Answer]):
@@ -30,5 +31,7 @@ class PlanDialog(Dialog[Answer]):
 
     def lines(self, look: Look, height: int) -> list[str]:
         head = look.theme.paint("asking", "Carry out this plan?")
-        last = look.theme.paint("strong", self.entry.title) if self.entry is not None else ""
-        return [head, *self._rows.lines(look, 5), last or look.theme.paint("faint", "enter · esc")]
+        last = look.theme.paint("faint", clipped("enter: choose · esc: no, and stop", look.width))
+        if self.entry is not None:
+            last = look.theme.paint("strong", self.entry.title)
+        return [head, *self._rows.lines(look, 5), last]

@@ -11,6 +11,8 @@ from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.screen.spans import clipped
 from detent.surfaces.wording.shown import shown
 
+HINT = "enter: choose · esc: leave · /redo takes it back"
+
 
 class Wanted(Struct, frozen=True):
     point: Point
@@ -54,9 +56,10 @@ class RewindDialog(Dialog[Wanted | None]):
             what = f"Go back to before: {shown(' '.join(self._point.text.split()))}"
         told = [look.theme.paint("faint", clipped(f"  {shown(x)}", look.width)) for x in self._told]
         rows = self._rows.lines(look, max(3, height - 4 - len(told[:10])))
-        hint = look.theme.paint("faint", "enter · esc · /redo takes it back")
+        hint = look.theme.paint("faint", clipped(HINT, look.width))
         head = look.theme.paint("asking", clipped(what, look.width))
-        return [head, *told[: max(0, height - 8)], *rows, hint]
+        told = told[: max(0, height - 9)]
+        return [head, *told, *([""] if told else []), *rows, hint]
 
 
 def _row(point: Point) -> Row:

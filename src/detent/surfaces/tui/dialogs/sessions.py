@@ -14,7 +14,10 @@ class SessionDialog(Dialog[SessionCard | None]):
         self._choice = Choice(cards)
 
     def lines(self, look: Look, height: int) -> list[str]:
-        return self._choice.lines(look.width, max(4, height - 2))
+        *rows, question = self._choice.lines(look.width, max(4, height - 2))
+        roles = ("accent" if row.startswith(">") else "" for row in rows)
+        painted = [look.theme.paint(role, row) for role, row in zip(roles, rows, strict=True)]
+        return [*painted, look.theme.paint("strong", question)]
 
     def press(self, key: str) -> None:
         if key in ("escape", "ctrl+c", "ctrl+d"):

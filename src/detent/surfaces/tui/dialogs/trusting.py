@@ -33,7 +33,7 @@ class TrustDialog(Dialog[Choice]):
         head = look.theme.paint("asking", f"Trust the files of {visible(self._found.root)}?")
         rows = self._rows.lines(look, 5)
         about = [clipped(f"  {line}", look.width) for line in told(self._found)]
-        most = max(2, height - len(rows) - 2)
+        most = max(2, height - len(rows) - 3)
         if len(about) > most:
             about = [*about[: most - 1], f"  … {len(about) - most + 1} more lines: detent trust"]
-        return [clipped(head, look.width), *about, *rows]
+        return [clipped(head, look.width), *about, "", *rows]

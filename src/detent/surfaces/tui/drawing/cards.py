@@ -3,10 +3,18 @@
 import os
 from typing import Any
 
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.blocks import Card
 from detent.surfaces.tui.drawing import diff
 from detent.surfaces.tui.drawing.amounts import seconds
-from detent.surfaces.tui.screen.spans import clipped, columns, middle_cut
+from detent.surfaces.tui.screen.spans import (
+    Span,
+    clipped,
+    columns,
+    middle_cut,
+    painted,
+    wrapped,
+)
 from detent.surfaces.tui.screen.themes import Theme
 from detent.surfaces.wording.gist import came_to, gist
 from detent.surfaces.wording.marks import mark
@@ -51,12 +59,12 @@ def _headline(
     card: Card, data: dict[str, Any], hunks: list[Any], width: int, theme: Theme, cwd: str
 ) -> str:
     sign = theme.paint(ROLES[type(card.outcome)], mark(card.outcome))
-    who = f"{shown(card.agent)}: " if card.agent else ""
-    end = " · ".join(filter(None, (_result(card, data, hunks), _time(card.ms))))
+    who = f"{one_line(card.agent)}: " if card.agent else ""
+    end = one_line(" · ".join(filter(None, (_result(card, data, hunks), _time(card.ms)))))
     room = max(8, width - len(card.name) - columns(end) - len(who) - 6)
     target = middle_cut(subject(card.arguments, cwd), room)
-    name = theme.paint("strong", shown(card.name))
-    tail = theme.paint("faint", f" · {shown(end)}") if end else ""
+    name = theme.paint("strong", one_line(card.name))
+    tail = theme.paint("faint", f" · {end}") if end else ""
     return clipped(f"{sign} {who}{name} {target}".rstrip() + tail, width)
 
 
@@ -64,7 +72,7 @@ def subject(arguments: str, cwd: str) -> str:
     """What a call is about; files of the folder by their name in it."""
     given = arguments_object(arguments) or {}
     path = next((given[key] for key in PATHS if isinstance(given.get(key), str)), "")
-    about = shown(gist(arguments))
+    about = one_line(gist(arguments))
     if path and about.endswith(path) and path.startswith(cwd.rstrip("/") + "/"):
         return about.removesuffix(path) + os.path.relpath(path, cwd)
     return about
@@ -81,7 +89,10 @@ def _result(card: Card, data: dict[str, Any], hunks: list[Any]) -> str:
     if isinstance(card.outcome, Cut):
         return "cut off"
     came = came_to(card.outcome)
-    return came if "exitCode" not in data or data["exitCode"] == 0 else came.partition(" · ")[0]
+    if "exitCode" not in data:
+        return came
+    ending, _, words = came.partition(" · ")
+    return words if data["exitCode"] == 0 else ending
 
 
 def _time(ms: int) -> str:
@@ -93,6 +104,8 @@ def _opened(outcome: Outcome) -> list[str]:
     if isinstance(outcome, Refused):
         return outcome.reason.splitlines()
     lines = [line for line in text_of(outcome).splitlines() if line.strip()]
+    if lines and lines[-1].startswith("Exit code ") and lines[-1][10:].isdecimal():
+        lines.pop()  # stands in the headline
     left = len(lines) - MOST_OPEN
     return [f"… {left} lines above (ctrl+o shows all)", *lines[-MOST_OPEN:]] if left > 0 else lines
 
@@ -101,11 +114,18 @@ def _whole(
     card: Card, hunks: list[Any], data: dict[str, Any], width: int, theme: Theme
 ) -> list[str]:
     """For the transcript: every argument, every line of the result."""
-    lines = [f"  {theme.paint('faint', line)}" for line in _arguments(card.arguments)]
+    lines = _broken(_arguments(card.arguments), "faint", width, theme)
     changes = _changes(data, hunks, width - 2, theme, 1_000_000)
     if changes:
         return [*lines, *(f"  {line}" for line in changes)]
-    return [*lines, *(f"  {shown(line)}" for line in text_of(card.outcome).splitlines())]
+    return [*lines, *_broken(text_of(card.outcome).splitlines(), "", width, theme)]
+
+
+def _broken(lines: list[str], role: str, width: int, theme: Theme) -> list[str]:
+    """Not cut, however long they are."""
+    texts = (Span(shown(line.expandtabs(4)), role) for line in lines)
+    rows = (row for text in texts for row in wrapped([text], max(4, width - 2)))
+    return [f"  {painted(row, theme)}" for row in rows]
 
 
 def _arguments(arguments: str) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 
 from detent.surfaces.counting import counted
+from detent.surfaces.tables.widths import width_of
 from detent.surfaces.tui.blocks import FileTally, Finished
 from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
 from detent.surfaces.tui.screen.spans import Span, painted, wrapped
@@ -18,30 +19,42 @@ ENDINGS = {
     "max_tokens": "cut at the output limit",
     "hook_stopped": "stopped",
     "refusal": "declined by the model",
+    "api_error": "the model gave no answer",
+    "retries_exhausted": "the model could not be reached",
+    "invalid_response": "the model gave no usable answer",
+    "prompt_too_long": "too long for the model",
+    "blocking_limit": "no room left in the model's window",
 }
 
 
 def drawn(block: Finished, width: int, theme: Theme, cwd: str) -> list[str]:
-    spans: list[Span] = []
+    parts: list[list[Span]] = []
     ended = block.ended
     if ended.reason != "end_turn":
-        spans.append(Span(ENDINGS.get(ended.reason, ended.reason.replace("_", " ")), "warning"))
-    for file in block.files[:MOST_FILES]:
-        spans += _apart(spans, *_file(file, cwd))
+        words = ENDINGS.get(ended.reason, ended.reason.replace("_", " "))
+        parts.append([Span(words, "warning")])
+    parts += (_file(file, cwd) for file in block.files[:MOST_FILES])
     if len(block.files) > MOST_FILES:
         more = counted(len(block.files) - MOST_FILES, "more file", "more files")
-        spans += _apart(spans, Span(more, "faint"))
+        parts.append([Span(more, "faint")])
     for check in block.checks[-MOST_CHECKS:]:
         role = "bad" if check.exit_code else "warning" if check.is_stale else "good"
         stale = " (before the last edit)" if check.is_stale else ""
-        text = f"{_short(check.command)} → exit {check.exit_code}{stale}"
-        spans += _apart(spans, Span(text, role))
-    spans += _apart(spans, Span(_took(block), "faint"))
-    return [painted(line, theme) for line in wrapped(spans, width)]
+        parts.append([Span(f"{_short(check.command)} → exit {check.exit_code}{stale}", role)])
+    parts.append([Span(_took(block), "faint")])
+    return [painted(line, theme) for row in _joined(parts, width) for line in wrapped(row, width)]
 
 
-def _apart(before: list[Span], *spans: Span) -> list[Span]:
-    return [Span(" · ", "faint"), *spans] if before else [*spans]
+def _joined(parts: list[list[Span]], width: int) -> list[list[Span]]:
+    """As many on a line as there is room for; none is broken that fits on one."""
+    rows: list[list[Span]] = []
+    for part in parts:
+        longer = [*rows[-1], Span(" · ", "faint"), *part] if rows else part
+        if rows and sum(width_of(span.text) for span in longer) <= width:
+            rows[-1] = longer
+        else:
+            rows.append(part)
+    return rows
 
 
 def _file(file: FileTally, cwd: str) -> list[Span]:

@@ -53,8 +53,8 @@ class Flow(Struct, frozen=True):
         return self._made(_kind_of(text), text) if text.strip() else None
 
     def _made(self, kind: Kind, text: str) -> Chunk:
-        is_apart = self.gap or kind != self.last
-        spaced = self.last is not None and is_apart
+        is_apart = self.gap or kind != self.last or (kind == "prose" and _HEADING.match(text))
+        spaced = self.last is not None and bool(is_apart)
         language = self.language if kind == "code" else ""
         indent = self.indent if kind == "code" else 0
         if kind == "item" or (kind == "prose" and self.last == "item"):
@@ -97,7 +97,7 @@ def _take(flow: Flow, line: str, chunks: list[Chunk]) -> Flow:
         return replace(_close(flow, chunks), gap=True)
     if _HEADING.match(line):
         flow = _close(flow, chunks)
-        return _close(replace(flow, open=line, gap=True), chunks)
+        return _close(replace(flow, open=line), chunks)
     if (_ITEM.match(line) and not _is_within(flow.open, line)) or _is_other(flow.open, line):
         flow = _close(flow, chunks)
     return replace(flow, open=f"{flow.open}\n{line}" if flow.open else line)

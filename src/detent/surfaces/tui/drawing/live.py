@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from detent.surfaces.counting import counted
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing import markdown
 from detent.surfaces.tui.drawing.amounts import bar, dollars, seconds, tokens
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.drawing.cards import subject
-from detent.surfaces.tui.screen.spans import clipped, middle_cut
+from detent.surfaces.tui.screen.spans import clipped, columns, middle_cut
 from detent.surfaces.tui.view import Running, Todo, View, Worker
 from detent.surfaces.wording.gist import BOXES
 from detent.surfaces.wording.shown import shown
@@ -46,7 +48,7 @@ def written(view: View, look: Look) -> list[str]:
     """The end of the answer, as far as it came."""
     lines: list[str] = []
     if view.thought and look.shows_thinking:
-        thought = shown(view.thought[-400:]).split("\n")[-MOST_TAIL:]
+        thought = shown(view.thought[-400:]).expandtabs(4).split("\n")[-MOST_TAIL:]
         lines += [look.theme.paint("quote", clipped(f"  {line}", look.width)) for line in thought]
     chunk = view.flow.tail
     if chunk is not None:
@@ -61,7 +63,7 @@ def running(calls: Sequence[Running], now: float, look: Look) -> list[str]:
     for call in calls[-MOST_CALLS:]:
         took = now - call.begun
         time = f" · {seconds(took)}" if took >= LONG else ""
-        name = look.theme.paint("strong", shown(call.name))
+        name = look.theme.paint("strong", one_line(call.name))
         target = middle_cut(subject(call.arguments, look.cwd), look.width - len(call.name) - 14)
         lines.append(f"{look.theme.paint('accent', '▸')} {name} {target}"
                      + look.theme.paint("faint", time))  # fmt: skip
@@ -82,7 +84,7 @@ def _share(text: str) -> float | None:
     """`3 of 12 …`: how much of a known length is done."""
     match text.split()[:3]:
         case [done, "of", whole] if done.isdecimal() and whole.rstrip(",:;").isdecimal():
-            return int(done) / max(1, int(whole.rstrip(",:;")))
+            return min(1.0, int(done[:15]) / max(1, int(whole.rstrip(",:;")[:15])))
         case _:
             return None
 
@@ -90,17 +92,17 @@ def _share(text: str) -> float | None:
 def workers(at_work: Sequence[Worker], numbers: Numbers, now: float, look: Look) -> list[str]:
     lines = []
     for one in at_work[:MOST_WORKERS]:
-        parts = [
-            seconds(now - one.begun),
-            f"{one.calls} calls",
-            f"{tokens(one.usage.total)} tokens",
-        ]
+        parts = [seconds(now - one.begun)]
+        if one.calls:
+            parts.append(counted(one.calls, "call"))
+        if one.usage.total:
+            parts.append(f"{tokens(one.usage.total)} tokens")
         if cost := numbers.price(one.model, one.usage):
             parts.append(dollars(cost))
         if one.doing:
-            parts.append(shown(one.doing))
+            parts.append(one_line(one.doing).replace(f"{look.cwd}/", ""))
         place = " (background)" if one.background else ""
-        head = f"{'  ' * (one.depth - 1)}◦ {shown(one.kind)} {shown(one.title)}{place}"
+        head = f"{'  ' * (one.depth - 1)}◦ {one_line(one.kind)} {one_line(one.title)}{place}"
         lines.append(
             clipped(head + look.theme.paint("faint", " · " + " · ".join(parts)), look.width)
         )
@@ -119,7 +121,7 @@ def todos(items: Sequence[Todo], look: Look) -> list[str]:
     for item in items[first : first + MOST_TODOS]:
         box = BOXES.get(item.status, "[ ]")
         role = {"completed": "faint", "in_progress": "accent"}.get(item.status, "")
-        text = clipped(f"  {box} {shown(' '.join(item.text.split()))}", look.width)
+        text = clipped(f"  {box} {one_line(item.text)}", look.width)
         lines.append(look.theme.paint(role, text))
     return lines
 
@@ -135,9 +137,9 @@ def live_line(view: View, numbers: Numbers, now: float, verb: str, look: Look) -
         return ""
     what = verb or VERBS[view.phase]
     if view.phase == "calling" and view.forming:
-        what = f"Calling {shown(view.forming)}"
+        what = f"Calling {one_line(view.forming)}"
     if view.phase == "retrying" and view.note:
-        what = shown(view.note)
+        what = one_line(view.note[:1].upper() + view.note[1:])
     written_tokens = tally.usage.output + tally.written // 4
     read = tally.usage.input + tally.usage.cache_read + tally.usage.cache_write
     parts = [seconds(now - tally.begun), f"↑ {tokens(read)} ↓ {tokens(written_tokens)} tokens"]
@@ -145,6 +147,15 @@ def live_line(view: View, numbers: Numbers, now: float, verb: str, look: Look) -
         parts.append(dollars(numbers.dollars))
     if numbers.left:
         parts.append(numbers.left)
-    parts.append("esc to interrupt")
     head = look.theme.paint("accent", f"{spin(now)} {what}…")
-    return clipped(head + look.theme.paint("faint", f" ({' · '.join(parts)})"), look.width)
+    told = _fitting(parts, look.width - columns(head))
+    return clipped(head + look.theme.paint("faint", told), look.width)
+
+
+def _fitting(parts: list[str], room: int) -> str:
+    """How to stop it is told in any case, and before that as much as there is room for."""
+    while True:
+        told = f" ({' · '.join([*parts, 'esc to interrupt'])})"
+        if columns(told) <= room or not parts:
+            return told
+        del parts[1 if len(parts) > 1 else 0]

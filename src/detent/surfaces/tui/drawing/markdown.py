@@ -110,17 +110,22 @@ class _Drawing:
 
     def _table(self, tokens: "list[Token]", at: int) -> int:
         rows: list[list[str]] = []
+        rightly: list[bool] = []
         while tokens[at].type != "table_close":
             match tokens[at].type:
                 case "tr_open":
                     rows.append([])
+                case "th_open":
+                    rightly.append("right" in str(tokens[at].attrs.get("style", "")))
                 case "inline":
                     rows[-1].append(_text(tokens[at]))
             at += 1
-        for number, line in enumerate(_tabulated(rows, self._room)):
+        table = _tabulated(rows, rightly, self._room)
+        widest = max(map(width_of, table))
+        for number, line in enumerate(table):
             self._emit(self._theme.paint("strong" if number == 0 else "", line))
             if number == 0:
-                self._emit(self._theme.paint("faint", "─" * min(width_of(line), self._room)))
+                self._emit(self._theme.paint("faint", "─" * min(widest, self._room)))
         return at + 1
 
 
@@ -165,17 +170,19 @@ def _tells(spans: list[Span], href: str) -> bool:
     return bool(spans) and spans[-1].text in (href, href.removeprefix("mailto:"))
 
 
-def _tabulated(rows: list[list[str]], room: int) -> list[str]:
-    """Columns as wide as what is in them, narrowed in turn until they fit."""
+def _tabulated(rows: list[list[str]], rightly: list[bool], room: int) -> list[str]:
+    """Columns as wide as what is in them, narrowed in turn until they fit; some stand right."""
     many = max(map(len, rows), default=0)
     cells = [row + [""] * (many - len(row)) for row in rows]
     widths = [max(width_of(row[column]) for row in cells) for column in range(many)]
     while sum(widths) + 2 * (many - 1) > room and max(widths, default=0) > 4:
         widths[widths.index(max(widths))] -= 1
-    return ["  ".join(_filled(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip()
-            for row in cells]  # fmt: skip
+    sides = [*rightly, *(False for _ in range(many - len(rightly)))]
+    lines = (zip(row, widths, sides, strict=False) for row in cells)
+    return ["  ".join(_filled(*cell) for cell in line).rstrip() for line in lines]
 
 
-def _filled(cell: str, width: int) -> str:
+def _filled(cell: str, width: int, is_right: bool) -> str:
     cell = fitted(cell, width)
-    return cell + " " * (width - width_of(cell))
+    rest = " " * (width - width_of(cell))
+    return rest + cell if is_right else cell + rest

@@ -45,7 +45,7 @@ SIGNS = (
     ("@", "files and folders: @src/a.py, @src/a.py#L10-20"),
     (
         "!",
-        "run a shell command yourself; the model reads it with your next prompt (!! does not tell)",
+        "run a command yourself; told with your next prompt (!! tells nothing)",
     ),
     ("#", "remember something in a memory file"),
 )

@@ -7,6 +7,7 @@ from detent.surfaces.tui.screen.spans import clipped
 from detent.surfaces.wording.shown import shown
 
 MOST_ROWS = 10
+HINT = "type to narrow · ctrl+r: older · enter: take it · esc: leave"
 
 
 class Recall:
@@ -49,7 +50,7 @@ class Recall:
 
 
 class SearchDialog(Dialog[str | None]):
-    """Ctrl+R: those that hold every word that is typed, the newest below."""
+    """Ctrl+R: those that hold every word that is typed, the newest first."""
 
     def __init__(self, texts: list[str], typed: str = "") -> None:
         super().__init__()
@@ -82,4 +83,5 @@ class SearchDialog(Dialog[str | None]):
     def lines(self, look: Look, height: int) -> list[str]:
         rows = self._rows.lines(look, max(1, min(MOST_ROWS, height - 2)))
         head = look.theme.paint("strong", "Search in earlier prompts: ") + shown(self._typed)
-        return [clipped(head, look.width), *(rows or ["  nothing fits"])]
+        hint = look.theme.paint("faint", clipped(HINT, look.width))
+        return [clipped(head, look.width), *(rows or ["  nothing fits"]), hint]

@@ -4,7 +4,8 @@ from detent.surfaces.tables.widths import width_of
 from detent.surfaces.tui.screen.themes import Theme
 from detent.surfaces.wording.shown import UNSEEN
 
-SIGNS = {"!": ("! ", "warning"), "#": ("# ", "accent")}
+SIGN = "❯ "
+ROLES = {"!": "warning", "#": "accent"}
 """What a prompt is that begins so: for the shell, for memory."""
 PLACEHOLDER = "Describe a task · / commands · @ files · ? keys"
 
@@ -13,17 +14,18 @@ def drawn(
     text: str, cursor: int, width: int, most: int, theme: Theme, *, hint: str = PLACEHOLDER
 ) -> tuple[list[str], tuple[int, int]]:
     """At most so many lines, those around the cursor; and where that stands in them."""
-    sign, role = SIGNS.get(text[:1], ("❯ ", "prompt"))
-    room = max(2, width - len(sign) - 1)
+    role = ROLES.get(text[:1], "")
+    sign = theme.paint(role or "prompt", SIGN)
+    room = max(2, width - len(SIGN) - 1)
     rows, at = _broken(text, cursor, room)
     first = max(0, min(at[0] - most // 2, len(rows) - most))
     lines = []
     for number, row in enumerate(rows[first : first + most], first):
-        margin = theme.paint(role, sign) if number == 0 else " " * len(sign)
-        lines.append(margin + row)
+        margin = sign if number == 0 else " " * len(SIGN)
+        lines.append(margin + theme.paint(role, row))
     if not text:
-        lines = [theme.paint(role, sign) + theme.paint("faint", hint)]
-    return lines, (at[0] - first, at[1] + len(sign))
+        lines = [sign + theme.paint("faint", hint)]
+    return lines, (at[0] - first, at[1] + len(SIGN))
 
 
 def _broken(text: str, cursor: int, room: int) -> tuple[list[str], tuple[int, int]]:

@@ -15,6 +15,7 @@ BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
 """Terminals that know it show all that lies between at once."""
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
 ERASE_BELOW, ERASE_LINE = "\x1b[J", "\x1b[K"
+_BREAKS = str.maketrans({"\n": "⏎", "\t": " ", "\r": None})
 
 
 class Painter:
@@ -109,7 +110,7 @@ class Painter:
     def _fitting(self, live: Sequence[str]) -> list[str]:
         """What is above the screen's top could not be repainted: the lowest lines count."""
         most = max(1, self.height - 1)
-        return [clipped(line, self.width) for line in live[-most:]]
+        return [clipped(_one_row(line), self.width) for line in live[-most:]]
 
     def _fitting_cursor(
         self, cursor: tuple[int, int] | None, wanted: int, shown: int
@@ -124,6 +125,11 @@ def _moved(row: int, to: int) -> str:
     if to == row:
         return ""
     return f"\x1b[{row - to}A" if to < row else f"\x1b[{to - row}B"
+
+
+def _one_row(line: str) -> str:
+    """Whatever is in it: a line that took two would shift all that is painted below."""
+    return line.translate(_BREAKS) if "\n" in line or "\t" in line or "\r" in line else line
 
 
 def _rows(line: str, width: int) -> int:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from detent.surfaces.tables.widths import width_of
 from detent.surfaces.tui.screen.themes import Theme
 
-_CODES = re.compile(r"\x1b\[[0-9;]*m")
+_CODES = re.compile(r"\x1b\[[0-9;:]*m")
 _PIECES = re.compile(r"\s+|[^\s\u1100-\uffff\U0001f000-\U0003ffff]+|.", re.DOTALL)
 """Blanks, words, and single characters of scripts that break anywhere."""
 
@@ -115,9 +115,9 @@ def middle_cut(text: str, width: int) -> str:
 
 
 def _first(text: str, width: int) -> str:
-    kept = ""
-    for char in text:
-        if width_of(kept + char) > width:
-            break
-        kept += char
-    return kept
+    taken = 0
+    for number, char in enumerate(text):
+        taken += width_of(char)
+        if taken > width:
+            return text[:number]
+    return text
