@@ -17,6 +17,7 @@ from detent.sdk.local_models import (
 )
 from detent.sdk.options import Options
 from detent.sdk.session import Session
+from detent.surfaces.tui import header
 from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.dialogs.dialog import Dialog, Entry, Row
 from detent.surfaces.tui.dialogs.listing import Listing
@@ -24,7 +25,6 @@ from detent.surfaces.tui.drawing.amounts import bar
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.seat import Seat
 from detent.types.errors import BadInput
-from detent.types.version import VERSION
 
 ABOUT = (
     "A coding agent for your terminal. It needs a model to think with, and no account.",
@@ -56,7 +56,7 @@ class TextDialog(Dialog[str]):
 async def choose(seat: Seat, options: Options) -> Options | None:
     """Options with a model; None when the person leaves."""
     paint = seat.stage.look.theme.paint
-    seat.stage.show_lines([paint("heading", f"detent {VERSION}"), *ABOUT, ""])
+    seat.stage.show_lines([paint("heading", header.title()), *ABOUT, ""])
     while True:
         row = await seat.stage.ask(Listing(TITLE, await _rows()))
         if row is None:

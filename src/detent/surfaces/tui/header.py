@@ -26,7 +26,7 @@ TIPS = (
 
 def lines(session: Session, memory: tuple[str, ...], look: Look, *, tip: bool) -> list[str]:
     paint, width = look.theme.paint, look.width
-    name = paint("heading", f"detent {VERSION}")
+    name = paint("heading", title())
     model = shown(session.model) + (f" {session.effort}" if session.effort else "")
     found = [clipped(f"{name}  {model}", width)]
     home = os.path.expanduser("~")
@@ -41,6 +41,10 @@ def lines(session: Session, memory: tuple[str, ...], look: Look, *, tip: bool) -
     if tip:
         found.append(paint("faint", clipped(f"Tip: {_tip(session.id)}", width)))
     return [*found, ""]
+
+
+def title() -> str:
+    return f"detent {VERSION}"
 
 
 def _tip(session: str) -> str:
