@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: demo tour test test-embedded screens fuzz kill-matrix check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small bench-sessions bench-agents specs coverage lock clean
+.PHONY: demo tour test test-embedded screens fuzz kill-matrix check format bench bench-streams bench-sandbox bench-decisions bench-context bench-small bench-sessions bench-agents bench-terminal specs coverage lock clean
 
 # On the best model at hand. With no key and no server the embedded one is installed and fetched;
 # whatever goes wrong with that, there is the scripted tour.
@@ -78,6 +78,10 @@ bench-sessions: $(READY)
 # Subagents: how long groups of them take, and what each costs.
 bench-agents: $(READY)
 	$(BIN)/python bench/agents.py
+
+# The terminal: first paint, keys, bytes, frames, interrupts, and a gigabyte of output.
+bench-terminal: $(READY)
+	$(BIN)/python bench/terminal.py
 
 # The embedded model at work: the demo task ten times, and ten one-line repairs.
 bench-small: $(LOCAL)

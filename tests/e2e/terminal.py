@@ -12,9 +12,12 @@ import struct
 import termios
 import time
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pyte
+from pyte.screens import StaticDefaultDict
 
 PATIENCE = 30.0
 """Seconds until something that should have come counts as missing. Never waited for."""
@@ -33,8 +36,68 @@ READY = "asks before it acts"
 """In the footer, once the session is open."""
 
 
+AT_WORK = "esc to interrupt"
+FULL = 1049
+
+
 class Screen(pyte.HistoryScreen):
-    """pyte knows no private prefix of `CSI > … m`: it would take it for a colour."""
+    """pyte knows no private prefix of `CSI > … m`: it would take it for a colour. Nor does it know
+    the second screen of a terminal."""
+
+    _aside: tuple[Any, Any] | None = None
+
+    def set_mode(self, *modes: int, **more: bool) -> None:
+        if FULL in modes and more.get("private") and self._aside is None:
+            self._aside = deepcopy((self.buffer, self.cursor))
+            self.erase_in_display(2)
+        super().set_mode(*modes, **more)
+
+    def reset_mode(self, *modes: int, **more: bool) -> None:
+        super().reset_mode(*modes, **more)
+        if FULL in modes and more.get("private") and self._aside is not None:
+            (self.buffer, self.cursor), self._aside = self._aside, None
+            self.dirty.update(range(self.lines))
+
+    def reflow(self, columns: int, lines: int) -> None:
+        """As terminals do it that break long lines when they become narrower: what does not fit
+        above goes to the scrollback, and what fits comes back from there."""
+        if self._aside is None:
+            self._reflow(columns, lines)
+            return
+        self.buffer, self.cursor = self._aside
+        self._reflow(columns, lines)
+        self._aside = deepcopy((self.buffer, self.cursor))
+        self.erase_in_display(2)
+
+    def _reflow(self, columns: int, lines: int) -> None:
+        rows, at, column = self._rows_of(columns)
+        self.history.top.clear()
+        self.buffer.clear()
+        super().resize(lines, columns)
+        above = max(0, len(rows) - lines)
+        for number, row in enumerate(rows):
+            line = self.buffer[number - above]
+            if number < above:
+                line = StaticDefaultDict(self.default_char)
+                self.history.top.append(line)
+            line.update(enumerate(row))
+        self.cursor.y, self.cursor.x = at - above, column
+
+    def _rows_of(self, columns: int) -> tuple[list[list[Any]], int, int]:
+        """All rows in the new width, down to the last that has anything; and where the cursor is."""
+        rows: list[list[Any]] = []
+        at = column = 0
+        screen = [self.buffer[number] for number in range(self.lines)]
+        for number, line in enumerate([*self.history.top, *screen], -len(self.history.top)):
+            row = [line[x] for x in range(self.columns)]
+            while row and row[-1] == self.default_char:
+                row.pop()
+            if number == self.cursor.y:
+                at, column = len(rows) + self.cursor.x // columns, self.cursor.x % columns
+            rows += [row[x : x + columns] for x in range(0, max(1, len(row)), columns)]
+        while len(rows) > at + 1 and not rows[-1]:
+            rows.pop()
+        return rows, at, column
 
     def select_graphic_rendition(self, *attrs: int, **more: bool) -> None:
         if not more.get("private"):
@@ -86,9 +149,11 @@ class Term:
             rest = rest[os.write(self._descriptor, rest[:4096]) :]
 
     def resize(self, columns: int, rows: int) -> None:
+        while self._is_waiting() and self._take(0):
+            pass  # what was written for the old size is shown in the old size
         size = struct.pack("HHHH", rows, columns, 0, 0)
         fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, size)
-        self.screen.resize(rows, columns)
+        self.screen.reflow(columns, rows)
 
     # --- what a person sees
 
@@ -118,6 +183,10 @@ class Term:
         self._until(lambda: all(self._has(text) for text in texts), f"{texts!r}")
         return self.text
 
+    def rest(self, *texts: str | re.Pattern[str] | Callable[[], bool]) -> str:
+        """Until these are there and nothing is at work any more."""
+        return self.see(*texts, lambda: AT_WORK not in self.text)
+
     def no_longer(self, text: str) -> str:
         self._until(lambda: text not in self.text, f"the end of {text!r}")
         return self.text
@@ -133,6 +202,9 @@ class Term:
             left = deadline - time.monotonic()
             if left <= 0 or not self._take(left):
                 assert is_there(), f"{what} was not seen; the screen:\n{self.past}"
+
+    def _is_waiting(self) -> bool:
+        return bool(select.select([self._descriptor], [], [], 0)[0])
 
     def _take(self, seconds: float) -> bool:
         """False at the end."""

@@ -31,7 +31,7 @@ class PastPrompts(Struct, frozen=True):
             return []
         found: list[str] = []
         for line in lines:
-            text = _text_of(line, self.folder)
+            text = _text_of(line, _writable(self.folder))
             if text and found[-1:] != [text]:
                 found.append(text)
         return found
@@ -39,7 +39,8 @@ class PastPrompts(Struct, frozen=True):
     def add(self, text: str) -> None:
         if not self.is_kept or not text.strip():
             return
-        record = {"at": round(time.time(), 3), "folder": self.folder, "text": text[:LONGEST]}
+        folder, text = _writable(self.folder), _writable(text[:LONGEST])
+        record = {"at": round(time.time(), 3), "folder": folder, "text": text}
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
             _cut_if_large(self.path)
@@ -58,6 +59,11 @@ class PastPrompts(Struct, frozen=True):
 def past_prompts(home: str, folder: str, environ: Mapping[str, str]) -> PastPrompts:
     is_kept = not environ.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")
     return PastPrompts(os.path.join(home, "history"), folder, is_kept)
+
+
+def _writable(text: str) -> str:
+    """Names of folders may be no text."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _newest(path: str) -> list[bytes]:

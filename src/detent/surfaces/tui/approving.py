@@ -10,6 +10,8 @@ from detent.surfaces.tui.dialogs.choosing import ChoosingDialog
 from detent.surfaces.tui.dialogs.dialog import Dialog
 from detent.surfaces.tui.dialogs.permission import PermissionDialog
 from detent.surfaces.tui.dialogs.plan import PlanDialog
+from detent.surfaces.tui.screen.spans import clipped
+from detent.surfaces.wording.shown import visible
 from detent.types.effects import Runs
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ class DialogApprover:
         dialog = self._dialog(question)
         look, height = self._stage.look, self._stage.painter.height - 4
         if isinstance(dialog, PermissionDialog) and dialog.is_long(look, height):
-            head = look.theme.paint("asking", f"{question.proposal.tool} would do all of this:")
-            self._stage.show_lines(["", head, *dialog.what(look)])
+            head = clipped(f"{visible(question.proposal.tool)} would do all of this:", look.width)
+            self._stage.show_lines(["", look.theme.paint("asking", head), *dialog.what(look)])
         calling = asyncio.ensure_future(self._call(f"{question.proposal.tool} needs your answer"))
         try:
             return await self._stage.ask(dialog)

@@ -118,6 +118,7 @@ async def transcript(seat: Seat) -> None:
     _, blocks = await asyncio.to_thread(fold_all, tuple(session.entries))
     dialog = Transcript(blocks, stage.look, seat.terminal.size)
     stage.is_away = True
+    stage.while_away = lambda: dialog.paint(seat.terminal.write)
     seat.terminal.write(FULL_ON)
     dialog.paint(seat.terminal.write)
     before = seat.keyboard.taker
@@ -127,5 +128,5 @@ async def transcript(seat: Seat) -> None:
     finally:
         seat.keyboard.taker = before
         seat.terminal.write(FULL_OFF)
-        stage.is_away = False
+        stage.is_away, stage.while_away = False, lambda: None
         stage.paint()

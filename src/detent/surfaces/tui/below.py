@@ -43,7 +43,7 @@ def join(seat: Seat) -> None:
 
 def _below(seat: Seat, completion: Completion) -> Below:
     look, conversation = seat.stage.look, seat.conversation
-    menu = completion.lines(look) or seat.overlay
+    menu = completion.lines(look, seat.stage.painter.height) or seat.overlay
     if conversation is None:
         return Below(menu=menu, footer=(look.theme.paint("faint", STARTING),), busy=seat.busy)
     session = conversation.session

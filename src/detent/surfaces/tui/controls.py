@@ -222,9 +222,11 @@ class Controls:
             return True
         wide = max(len(name) for name, _ in listed())
         paint = seat.stage.look.theme.paint
-        seat.overlay = tuple(
-            f"  {paint('accent', f'{name:<{wide}}')}  {about}" for name, about in listed()
-        )
+        rows = [f"  {paint('accent', f'{name:<{wide}}')}  {about}" for name, about in listed()]
+        most = max(1, seat.stage.painter.height - 4)
+        if len(rows) > most:
+            rows[most - 1 :] = [paint("faint", "  … /keys lists them all")]
+        seat.overlay = tuple(rows)
         return True
 
     def _transcript(self) -> bool:

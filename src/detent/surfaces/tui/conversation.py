@@ -98,9 +98,10 @@ class Conversation:
         """The last that waits, as it was typed; empty where nothing does."""
         if self._waiting:
             return self._waiting.pop().text
-        if not self._steered:
-            return ""
-        *others, last = self.session.take_back()
+        unheard = self.session.take_back() if self._steered else ()
+        if not unheard:
+            return ""  # or just being heard
+        *others, last = unheard
         for content in others:
             self.session.steer(content)
         self._steered.pop()
@@ -124,6 +125,7 @@ class Conversation:
 
     async def aclose(self) -> None:
         self._waiting.clear()
+        self.session.take_back()
         if self._task is not None and not self._task.done():
             self.session.interrupt() or self._task.cancel()
             await asyncio.wait([self._task])

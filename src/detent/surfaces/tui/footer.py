@@ -2,11 +2,11 @@
 
 from detent.sdk.session import Session
 from detent.surfaces.counting import counted
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.drawing.live import Numbers
 from detent.surfaces.tui.screen.spans import clipped
-from detent.surfaces.wording.shown import shown
 
 MODES = {
     "default": "asks before it acts",
@@ -26,7 +26,7 @@ def drawn(session: Session, context: int, vim_mode: str, hint: str, look: Look) 
         return clipped(
             f"{head}{theme.paint('faint', ' · ')}{theme.paint('strong', hint)}", look.width
         )
-    parts = [shown(session.model)]
+    parts = [one_line(session.model)]
     if session.effort:
         parts[0] += f" {session.effort}"
     window = session.bounds(session.model)[0]
@@ -35,7 +35,7 @@ def drawn(session: Session, context: int, vim_mode: str, hint: str, look: Look) 
     if session.spent.dollars:
         parts.append(dollars(session.spent.dollars))
     if session.name:
-        parts.append(shown(session.name))
+        parts.append(one_line(session.name))
     if vim_mode:
         parts.insert(0, vim_mode)
     parts.append("? keys")

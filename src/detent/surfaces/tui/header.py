@@ -4,9 +4,9 @@ import os
 
 from detent.sdk.session import Session
 from detent.sdk.standing import branch_of
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.screen.spans import clipped, middle_cut
-from detent.surfaces.wording.shown import shown
 from detent.types.version import VERSION
 
 TIPS = (
@@ -27,16 +27,17 @@ TIPS = (
 def lines(session: Session, memory: tuple[str, ...], look: Look, *, tip: bool) -> list[str]:
     paint, width = look.theme.paint, look.width
     name = paint("heading", title())
-    model = shown(session.model) + (f" {session.effort}" if session.effort else "")
+    model = one_line(session.model) + (f" {session.effort}" if session.effort else "")
     found = [clipped(f"{name}  {model}", width)]
     home = os.path.expanduser("~")
     folder = session.cwd
     folder = f"~{folder[len(home) :]}" if folder.startswith(home + "/") else folder
     branch = branch_of(session.cwd)
-    place = middle_cut(shown(folder), max(10, width - len(branch) - 4))
-    found.append(paint("faint", place + (f" ({shown(branch)})" if branch else "")))
+    place = middle_cut(one_line(folder), max(10, width - len(branch) - 4))
+    place += f" ({one_line(branch)})" if branch else ""
+    found.append(paint("faint", clipped(place, width)))
     if memory:
-        told = f"reads {', '.join(map(shown, memory[:4]))}{' …' if len(memory) > 4 else ''}"
+        told = f"reads {', '.join(map(one_line, memory[:4]))}{' …' if len(memory) > 4 else ''}"
         found.append(paint("faint", clipped(told, width)))
     if tip:
         found.append(paint("faint", clipped(f"Tip: {_tip(session.id)}", width)))

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.blocks import Block, Card, Finished, Prose
-from detent.surfaces.tui.dialogs.dialog import Dialog
+from detent.surfaces.tui.dialogs.dialog import Dialog, Entry
 from detent.surfaces.tui.drawing import live
 from detent.surfaces.tui.drawing.blocks import Look, drawn, is_apart
 from detent.surfaces.tui.editing import text_box
@@ -22,7 +23,6 @@ from detent.surfaces.tui.screen.painter import Painter
 from detent.surfaces.tui.screen.spans import clipped
 from detent.surfaces.tui.screen.terminal import Terminal
 from detent.surfaces.tui.view import View
-from detent.surfaces.wording.shown import shown
 from detent.types.events import Event, TurnEnded
 
 T = TypeVar("T")
@@ -80,13 +80,18 @@ class Stage:
         self._is_linear, self._is_still = is_linear, is_still or is_linear
         self.is_away = False
         """The terminal is somebody else's for a while."""
+        self.while_away: Callable[[], None] = lambda: None
+        """Called when it is another size then."""
         self._now = now
         self._finished: list[str] = []
         self._last: Block | None = None
         self._dialogs: deque[Dialog[Any]] = deque()
         self._front: Dialog[Any] | None = None
         """The one that has the keys."""
+        self._entry: Entry | None = None
+        """What the text box is open for, where a dialog wants a text,"""
         self._draft = ""
+        """and what was typed before."""
         self._shown_at = 0.0
         self._painted_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -143,18 +148,22 @@ class Stage:
 
     def _settle_keys(self) -> None:
         """Who gets the keys now: the dialog in front, or the text box for it or for the person."""
-        dialog, at = self.dialog, self._now()
-        if dialog is None:
-            self.take_keys(None)
-            self._give_back_draft()
-        elif dialog.entry is None:
-            if dialog is not self._front:
-                self._shown_at = at
-            self.take_keys(self.press)
-        else:
-            self.take_keys(None)
-        self._front = dialog
+        dialog = self.dialog
+        if dialog is not self._front:
+            self._front, self._shown_at = dialog, self._now()
+        self._settle_text(dialog.entry if dialog and not dialog.answer.done() else None)
+        self.take_keys(self.press if dialog and self._entry is None else None)
         self.touch()
+
+    def _settle_text(self, entry: Entry | None) -> None:
+        """The text box is a dialog's while that wants a text, and then again as it was before,
+        however the dialog has ended."""
+        if entry is self._entry:
+            return
+        if self._entry is None:
+            self._draft = self.typed().text
+        self._entry = entry
+        self.put_text(self._draft if entry is None else entry.text)
 
     def press(self, key: str) -> None:
         """A key for the dialog in front. Who was typing when it came did not mean it."""
@@ -165,9 +174,6 @@ class Stage:
             self.put_text(typed + key if len(key) == 1 else typed)
             return
         dialog.press(key)
-        if dialog.entry is not None and not dialog.answer.done():
-            self._keep_draft()
-            self.put_text(dialog.entry.text)
         self._settle_keys()
 
     def give(self, text: str) -> bool:
@@ -179,14 +185,6 @@ class Stage:
         dialog.give(text)
         self._settle_keys()
         return True
-
-    def _keep_draft(self) -> None:
-        self._draft = self._draft or self.typed().text
-
-    def _give_back_draft(self) -> None:
-        if self._draft:
-            draft, self._draft = self._draft, ""
-            self.put_text(draft)
 
     # --- frames
 
@@ -242,7 +240,11 @@ class Stage:
         self.paint()
 
     def resize(self) -> None:
-        """Also when somebody else has written: everything below is painted anew."""
+        """Also when somebody else has written: everything below is painted anew. Who has the
+        terminal meanwhile may want to know; what stands below waits until it is ours again."""
+        if self.is_away:
+            self.while_away()
+            return
         width, height = self._terminal.size()
         if (width, height) == (self.painter.width, self.painter.height):
             self.painter.erase()
@@ -301,11 +303,11 @@ class Stage:
         if (calls and not lines and not isinstance(self._last, Card | None)) or (calls and lines):
             lines.append("")
         lines += calls + live.workers(view.workers, below.numbers, now, look)
-        lines += [look.theme.paint("faint", clipped(shown(j), look.width)) for j in below.jobs]
+        lines += [look.theme.paint("faint", clipped(one_line(j), look.width)) for j in below.jobs]
         verb = "Waiting for you" if self.dialog is not None else below.verb
         words = live.live_line(view, below.numbers, now, verb, look)
         if below.busy:
-            words = look.theme.paint("accent", f"{live.spin(now)} {below.busy}")
+            words = look.theme.paint("accent", f"{live.spin(now)} {one_line(below.busy)}")
             words += look.theme.paint("faint", " (esc to interrupt)")
         if words:
             lines += [*([""] if lines or self._last is not None else []), words]
@@ -315,5 +317,5 @@ class Stage:
 
 
 def _faint(texts: Sequence[str], look: Look) -> list[str]:
-    rows = (clipped(f"  {shown(' '.join(text.split()))}", look.width) for text in texts)
+    rows = (clipped(f"  {one_line(text)}", look.width) for text in texts)
     return [look.theme.paint("faint", row) for row in rows]

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Mapping
 
 from detent.surfaces.arguments import Arguments
@@ -36,5 +35,4 @@ def start(arguments: Arguments, environ: Mapping[str, str] = os.environ) -> int:
     finally:
         terminal.leave()
         for line in parting.lines():
-            sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+            terminal.write(f"{line}\n")

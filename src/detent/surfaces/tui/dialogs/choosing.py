@@ -46,7 +46,7 @@ class ChoosingDialog(Dialog[Answer]):
             self.resolve(Answer(False, "The person did not want to answer.", by="user"))
         elif key == " " and self._is_multiple:
             self._marked ^= {self._rows.at} & set(range(len(self._rows.rows) - 1))
-        elif self._is_multiple and key.isdecimal() and key != "0":
+        elif self._is_multiple and len(key) == 1 and key.isdecimal() and key != "0":
             self._marked ^= {int(key) - 1} & set(range(len(self._rows.rows) - 1))
         elif self._rows.press(key):
             self._chosen()

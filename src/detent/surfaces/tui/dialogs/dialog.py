@@ -67,7 +67,7 @@ class Rows:
             self._move(key)
         elif key == "enter":
             return bool(self.rows)
-        elif key.isdecimal() and 0 < int(key) <= len(self.rows):
+        elif len(key) == 1 and key.isdecimal() and 0 < int(key) <= len(self.rows):
             self.at = int(key) - 1
             return True
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from detent.sdk.sessions import SessionCard
-from detent.surfaces.tables.choice import Choice
+from detent.surfaces.tables.choice import ERASE, ERASE_ALL, ERASE_WORD, MOVES, Choice
 from detent.surfaces.tui.dialogs.dialog import Dialog
 from detent.surfaces.tui.drawing.blocks import Look
 
@@ -25,5 +25,5 @@ class SessionDialog(Dialog[SessionCard | None]):
         elif key == "enter":
             if self._choice.chosen is not None:
                 self.resolve(self._choice.chosen)
-        else:
+        elif len(key) == 1 or key in (*MOVES, ERASE, ERASE_WORD, ERASE_ALL):
             self._choice.press(key)

@@ -6,7 +6,7 @@ from detent.sdk.trust import WouldRun
 from detent.surfaces.tables.trust_table import lines as told
 from detent.surfaces.tui.dialogs.dialog import Dialog, Row, Rows
 from detent.surfaces.tui.drawing.blocks import Look
-from detent.surfaces.tui.screen.spans import clipped
+from detent.surfaces.tui.screen.spans import Span, clipped, painted, wrapped
 from detent.surfaces.wording.shown import visible
 
 Choice = Literal["for good", "this time", "no"]
@@ -32,8 +32,16 @@ class TrustDialog(Dialog[Choice]):
     def lines(self, look: Look, height: int) -> list[str]:
         head = look.theme.paint("asking", f"Trust the files of {visible(self._found.root)}?")
         rows = self._rows.lines(look, 5)
-        about = [clipped(f"  {line}", look.width) for line in told(self._found)]
+        about = [row for line in told(self._found) for row in _whole(line, look)]
         most = max(2, height - len(rows) - 3)
         if len(about) > most:
             about = [*about[: most - 1], f"  … {len(about) - most + 1} more lines: detent trust"]
         return [clipped(head, look.width), *about, "", *rows]
+
+
+def _whole(line: str, look: Look) -> list[str]:
+    """Broken where it is too long, never cut: it may be a command that somebody agrees to."""
+    first, *others = wrapped([Span(line)], max(4, look.width - 8))
+    margins = ["  ", *(" " * 8 for _ in others)]
+    rows = zip(margins, (first, *others), strict=True)
+    return [margin + painted(row, look.theme) for margin, row in rows]

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.editing.fuzzy import best, matches
 from detent.surfaces.tui.screen.spans import clipped
-from detent.surfaces.wording.shown import shown
 
 MOST, SHOWN = 60, 8
 """Offers in all, and how many of them are seen at once."""
@@ -43,7 +43,7 @@ class Completion:
         self._files: Sequence[str] = ()
         self._listed_at = -1e9
         self._task: asyncio.Task[None] | None = None
-        self._left = ""
+        self._left: str | None = None
         """The text for which the person did not want any."""
 
     @property
@@ -57,9 +57,9 @@ class Completion:
     def look(self, text: str, cursor: int) -> None:
         """After each change of what is typed."""
         before = text[:cursor]
-        if before == self._left:
+        if before and before == self._left:
             return
-        self._left = ""
+        self._left = None
         self._cancel()
         if command := _COMMAND.match(before):
             self._offer(_fitting(command[1], self._commands()), len(before))
@@ -91,17 +91,19 @@ class Completion:
         self._cancel()
         self._offer((), 0)
 
-    def lines(self, look: Look) -> tuple[str, ...]:
-        first = max(0, min(self.at - SHOWN // 2, len(self.offers) - SHOWN))
-        seen = self.offers[first : first + SHOWN]
+    def lines(self, look: Look, height: int) -> tuple[str, ...]:
+        """As many as leave room for the text box on a screen of this height."""
+        most = max(1, min(SHOWN, height - 5))
+        first = max(0, min(self.at - most // 2, len(self.offers) - most))
+        seen = self.offers[first : first + most]
         wide = max((len(offer.label) for offer in seen), default=0)
         found = []
         for number, offer in enumerate(seen, first):
             is_chosen = number == self.at
             label = look.theme.paint("accent" if is_chosen else "", f"{offer.label:<{wide}}")
-            about = look.theme.paint("faint", f"  {offer.about}" if offer.about else "")
+            about = look.theme.paint("faint", f"  {one_line(offer.about)}" if offer.about else "")
             found.append(clipped(f"{'❯' if is_chosen else ' '} {label}{about}", look.width))
-        if len(self.offers) > SHOWN:
+        if len(self.offers) > most:
             found.append(look.theme.paint("faint", f"  {self.at + 1} of {len(self.offers)}"))
         return tuple(found)
 
@@ -119,7 +121,7 @@ class Completion:
                 self._offer_files(found)
 
     def _offer_files(self, names: Sequence[str]) -> None:
-        offers = tuple(Offer(shown(f"@{name}"), "", _mention(name)) for name in names)
+        offers = tuple(Offer(one_line(f"@{name}"), "", _mention(name)) for name in names)
         self._offer(offers, self._length)
         self._changed()
 

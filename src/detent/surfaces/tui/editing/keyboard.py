@@ -2,6 +2,7 @@
 edits the text, in the manner of Emacs or vi. It draws nothing: frames are the painter's."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 ESCAPE_WAIT = 0.025
 """Seconds, twice at most, in which what belongs to an escape comes."""
+_NO_TEXT = re.compile("[\ud800-\udfff]")
 ALT_ENTER = (Keys.Escape, Keys.ControlM)
 MODIFIED = [(with_, code) for with_ in range(2, 9) for code in range(127)]
 """Keys with Shift, Alt, Ctrl that have no other way to be told: 2 to 8 is which of these."""
@@ -112,7 +114,9 @@ class Keyboard:
 
     @property
     def text(self) -> str:
-        return self._buffer.text
+        """With a mark for every byte that was no text: such a prompt could not be stored."""
+        text = self._buffer.text
+        return text if text.isascii() else _NO_TEXT.sub("\ufffd", text)
 
     @property
     def cursor(self) -> int:

@@ -71,7 +71,7 @@ class SearchDialog(Dialog[str | None]):
             self._narrow(self._typed[:-1] if key == "erase" else "")
         elif key in ("up", "down", "page up", "page down", "home", "end"):
             self._rows.press(key)
-        elif key.isprintable():
+        elif len(key) == 1:
             self._narrow(self._typed + key)
 
     def _narrow(self, typed: str) -> None:

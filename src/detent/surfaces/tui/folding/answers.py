@@ -78,7 +78,7 @@ def _at_block(view: View, index: int, now: float) -> Folded:
 
 def _closed(view: View, now: float) -> Folded:
     blocks: list[Block] = []
-    if view.thought:
+    if view.thought.strip():
         blocks.append(Thought(view.thought, max(0.0, now - view.thought_since)))
     flow, chunks = end(view.flow)
     blocks += map(Prose, chunks)

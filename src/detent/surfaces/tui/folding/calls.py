@@ -104,8 +104,10 @@ def changed_files(
         if one.what == "made" and what == "removed":
             files.pop(change.path, None)  # as if it had never been
             continue
-        kept = one.what == "made" and what == "changed"
-        files[change.path] = replace(one, what=one.what if kept else what)
+        is_new = one.what == "made" and what != "removed"
+        is_back = one.what == "removed" and what == "made"
+        what = "made" if is_new else "changed" if is_back else what
+        files[change.path] = replace(one, what=what)
     path, patch = data.get("filePath"), data.get("structuredPatch")
     if isinstance(path, str) and isinstance(patch, list) and path in files:
         added, removed = counted_lines(patch)

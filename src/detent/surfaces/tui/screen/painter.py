@@ -14,7 +14,10 @@ Write = Callable[[str], None]
 BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
 """Terminals that know it show all that lies between at once."""
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
-ERASE_BELOW, ERASE_LINE = "\x1b[J", "\x1b[K"
+ERASE_LINE = "\x1b[K"
+ERASE_BELOW = f"{ERASE_LINE}\x1b[C\x1b[J\r"
+"""From the first column. Not erased from there at once: tmux takes that, at the top of the screen,
+for a clear screen and keeps what stood there."""
 _BREAKS = str.maketrans({"\n": "⏎", "\t": " ", "\r": None})
 
 

@@ -47,8 +47,9 @@ class Terminal:
         """Every key at once and none echoed. What was typed already is kept."""
         import termios
 
-        is_first = self._before is None
+        is_first, wipe = self._before is None, ""
         try:
+            echoed = self._waiting() if is_first else 0
             self._before = self._before or termios.tcgetattr(self._inward)
             raw = [*self._before]
             raw[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON)
@@ -57,22 +58,27 @@ class Terminal:
             raw[6][termios.VMIN], raw[6][termios.VTIME] = 1, 0
             termios.tcsetattr(self._inward, termios.TCSANOW, raw)
             if is_first:
-                self.early = self._typed_before()
+                wipe = self._take_early(echoed)
         except (termios.error, OSError):
             self.is_gone = True
         if not self._is_dumb:
-            self.write(("\r\x1b[K" if self.early else "") + PASTE_ON + KEYS_ON)
+            self.write(wipe + PASTE_ON + KEYS_ON)
 
-    def _typed_before(self) -> str:
+    def _take_early(self, echoed: int) -> str:
         """While the terminal was not ours it took Enter for the end of a line, and wrote keys on
-        the screen."""
+        the screen; gives what takes them away there. `echoed`: so many bytes were whole lines."""
+        count = self._waiting()
+        typed = os.read(self._inward, count) if count else b""
+        self.early = typed.decode(errors="replace").replace("\n", "\r")
+        rows = typed[:echoed].count(b"\n")
+        return (f"\x1b[{rows}A" if rows else "") + "\r\x1b[J" if typed else ""
+
+    def _waiting(self) -> int:
         import fcntl
         import termios
 
-        waiting = fcntl.ioctl(self._inward, termios.FIONREAD, bytes(4))
-        count = int.from_bytes(waiting, sys.byteorder)
-        text = os.read(self._inward, count).decode(errors="replace") if count else ""
-        return text.replace("\n", "\r")
+        found = fcntl.ioctl(self._inward, termios.FIONREAD, bytes(4))
+        return int.from_bytes(found, sys.byteorder)
 
     def leave(self) -> None:
         import termios
