@@ -84,7 +84,7 @@ class Screen(pyte.HistoryScreen):
         self.cursor.y, self.cursor.x = at - above, column
 
     def _rows_of(self, columns: int) -> tuple[list[list[Any]], int, int]:
-        """All rows in the new width, down to the last that has anything; and where the cursor is."""
+        """All rows in the new width, down to the last with anything in it; and the cursor."""
         rows: list[list[Any]] = []
         at = column = 0
         screen = [self.buffer[number] for number in range(self.lines)]

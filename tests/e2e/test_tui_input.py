@@ -47,7 +47,9 @@ def test_a_line_for_memory(runner: Runner, sit: Sit) -> None:
 def test_commands_are_completed_custom_ones_included(runner: Runner, sit: Sit) -> None:
     commands = runner.work / ".claude/commands"
     commands.mkdir(parents=True)
-    (commands / "greet.md").write_text("---\ndescription: Say hello\nargument-hint: WHO\n---\nGreet $1 in $ARGUMENTS.")
+    (commands / "greet.md").write_text(
+        "---\ndescription: Say hello\nargument-hint: WHO\n---\nGreet $1 in $ARGUMENTS."
+    )
     runner.serve("Hello, world.")
     term = sit("--trust")
     term.see(READY)

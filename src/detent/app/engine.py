@@ -76,6 +76,8 @@ class Engine:
         """What was to be told when nobody read any more: hooks at the end of the session."""
         self.grounds = grounds
         self._options = grounds.options
+        self._named, self._names_read = "", 0
+        """The last name in the log, and how many entries were looked at for it."""
         self._is_sandbox_checked = False
         self._left: list[Model] = []
         self._goes_on = bool(journal.log.entries)
@@ -147,9 +149,14 @@ class Engine:
 
     @property
     def name(self) -> str:
-        """What people call the session, or will with its first entry."""
-        named = (one.name for one in reversed(self.journal.log.entries) if isinstance(one, Named))
-        return self._options.name or next(named, "")
+        """What people call the session, or will with its first entry. Asked for often: each entry
+        is looked at once."""
+        entries = self.journal.log.entries
+        for at in range(self._names_read, len(entries)):
+            if isinstance(entry := entries[at], Named):
+                self._named = entry.name
+        self._names_read = len(entries)
+        return self._options.name or self._named
 
     def set_name(self, name: str) -> None:
         """A session without an entry gets it with the first."""

@@ -5,7 +5,7 @@ from typing import Any
 from detent.ports import Desk
 from detent.tools.shell.pacing import Paced
 from detent.tools.shell.spill import Spill
-from detent.tools.shell.truncate import MOST, Kept
+from detent.tools.shell.truncate import MOST, Kept, left_out
 
 FLOOR = 1_000
 
@@ -68,7 +68,7 @@ class ShellOutput:
             self.spill.feed(held)
         self.spill.close()
         where = self.spill.where(self.both.seen)
-        return self.both.text(most, f"[… the middle is left out; {where} …]").rstrip("\n")
+        return self.both.text(most, left_out(where)).rstrip("\n")
 
     def streams(self) -> tuple[str, str]:
         """Output and errors, each alone."""

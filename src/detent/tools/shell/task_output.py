@@ -12,7 +12,7 @@ from detent.tools.base import UNADVERTISED, TypedTool
 from detent.tools.shell.jobs import is_running, size_of, standing
 from detent.tools.shell.output import output_limit
 from detent.tools.shell.spill import sized
-from detent.tools.shell.truncate import WIDEST, Kept, torn_end
+from detent.tools.shell.truncate import WIDEST, Kept, left_out, torn_end
 from detent.types.effects import Effect
 from detent.types.messages import ToolSpec
 from detent.types.outcomes import Failed, Outcome, done
@@ -136,7 +136,7 @@ def _told(job: Job, kept: Kept, desk: Desk) -> Outcome:
     most = output_limit(desk) - len(head) - 2
     size = sized(size_of(job.path))
     where = f"all that it printed ({size}) is in {job.path}: use Read or Grep on it"
-    printed = kept.text(most, f"[… the middle is left out; {where} …]").rstrip("\n")
+    printed = kept.text(most, left_out(where)).rstrip("\n")
     data = {
         "message": head,
         "task_id": job.id,

@@ -8,7 +8,15 @@ MOST = 30_000
 """Characters of an output that a model gets."""
 WIDEST = 4
 """Bytes of a character at most."""
-NOTE = "[… the middle is left out …]"
+
+
+def left_out(where: str = "") -> str:
+    """What stands for the middle. Plain ASCII: one other character in a long text doubles what it
+    takes in memory."""
+    return f"[... the middle is left out{where and f'; {where}'} ...]"
+
+
+NOTE = left_out()
 
 
 class Kept:

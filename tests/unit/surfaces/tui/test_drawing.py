@@ -256,12 +256,12 @@ def test_the_end_of_a_turn_tells_files_checks_and_cost() -> None:
     ended = TurnEnded(turn=1, reason="max_turns", ms=65_000)
     block = Finished(
         ended,
-        (FileTally("/p/a.py", "changed", 3, 1, is_counted=True), FileTally("/q/b\n", "made")),
+        (FileTally("/p/a.py", "changed", 3, 1, is_counted=True), FileTally("/q/b\nc", "made")),
         (Check("pytest -q", 1), Check("mypy", 0, is_stale=True)), 12_345, 0.5,
     )  # fmt: skip
     text = " ".join(lines(block, 200, cwd="/p"))
     for part in (
-        "limit of steps", "M a.py +3 -1", "A /q/b?", "pytest -q → exit 1",
+        "limit of steps", "M a.py +3 -1", "A /q/b c", "pytest -q → exit 1",
         "mypy → exit 0 (before the last edit)", "12.3k tokens", "$0.5000", "1m 05s",
     ):  # fmt: skip
         assert part in text, part

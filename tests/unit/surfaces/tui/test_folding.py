@@ -229,8 +229,9 @@ def test_lines_are_counted_over_a_turn() -> None:
     files = changed_files(files, (Change("/a", FILE, FILE),), edited)
     files = changed_files(files, (), made)
     assert files == (
-        FileTally("/a", "changed", 4, 2, is_counted=True), FileTally("/b", "made", 3, 0, is_counted=True),
-    )  # fmt: skip
+        FileTally("/a", "changed", 4, 2, is_counted=True),
+        FileTally("/b", "made", 3, 0, is_counted=True),
+    )
 
 
 def test_checks_are_told_by_their_last_result_and_go_stale() -> None:

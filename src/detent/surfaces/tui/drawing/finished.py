@@ -4,6 +4,7 @@ import os
 
 from detent.surfaces.counting import counted
 from detent.surfaces.tables.widths import width_of
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.blocks import FileTally, Finished
 from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
 from detent.surfaces.tui.screen.spans import Span, painted, wrapped
@@ -59,7 +60,7 @@ def _joined(parts: list[list[Span]], width: int) -> list[list[Span]]:
 
 def _file(file: FileTally, cwd: str) -> list[Span]:
     inside = file.path.startswith(cwd.rstrip("/") + "/")
-    name = shown(os.path.relpath(file.path, cwd) if inside else file.path).replace("\n", "?")
+    name = one_line(os.path.relpath(file.path, cwd) if inside else file.path)
     spans = [Span(f"{SIGNS[file.what]} {name}")]
     if file.is_counted and file.what != "removed":
         spans += [Span(f" +{file.added}", "added"), Span(f" -{file.removed}", "removed")]

@@ -7,6 +7,7 @@ counts rows from there. Nothing asks the terminal where its cursor is.
 
 from collections.abc import Callable, Sequence
 
+from detent.surfaces.tables.widths import width_of
 from detent.surfaces.tui.screen.spans import clipped, columns
 
 Write = Callable[[str], None]
@@ -14,10 +15,12 @@ Write = Callable[[str], None]
 BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
 """Terminals that know it show all that lies between at once."""
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
-ERASE_LINE = "\x1b[K"
-ERASE_BELOW = f"{ERASE_LINE}\x1b[C\x1b[J\r"
-"""From the first column. Not erased from there at once: tmux takes that, at the top of the screen,
-for a clear screen and keeps what stood there."""
+LEAST_SAME = 6
+"""Columns that are worth skipping."""
+ERASE_BELOW, ERASE_LINE = "\x1b[J", "\x1b[K"
+ANEW = f"{ERASE_LINE}\x1b[1C{ERASE_BELOW}\r"
+"""The same as ERASE_BELOW in the first column. That alone, at the top of the screen, tmux takes for
+a clear screen, and keeps what stood there in its scrollback."""
 _BREAKS = str.maketrans({"\n": "⏎", "\t": " ", "\r": None})
 
 
@@ -50,7 +53,7 @@ class Painter:
     def _body(self, finished: Sequence[str], shown: list[str]) -> str:
         if finished:
             above = "".join(f"{line}\r\n" for line in finished)
-            text = self._to_top() + ERASE_BELOW + above + "\r\n".join(shown)
+            text = self._to_top() + ANEW + above + "\r\n".join(shown)
             self._cursor = (max(0, len(shown) - 1), 0)
             return text
         return self._changed(shown)
@@ -65,9 +68,12 @@ class Painter:
                 continue
             if number >= len(old) and number:
                 parts.append(_moved(row, number - 1) + "\r\n")  # a row that may have to be made
+                before = ""
             else:
                 parts.append(_moved(row, number) + "\r")
-            parts.append(line + (ERASE_LINE if columns(line) < self.width else ""))
+                before = old[number] if number < len(old) else ""
+            parts.append(_rest(before, line))
+            parts.append(ERASE_LINE if columns(line) < self.width else "")
             row = number
         if len(shown) < len(old):
             parts.append(_moved(row, len(shown)) + "\r" + ERASE_BELOW)
@@ -122,6 +128,18 @@ class Painter:
             return None
         row, column = cursor
         return max(0, row - (wanted - shown)), max(0, min(column, self.width - 1))
+
+
+def _rest(before: str, line: str) -> str:
+    """What differs, from the first column on that does; as long as nothing before it is painted."""
+    pairs = enumerate(zip(before, line, strict=False))
+    end = next((at for at, (old, new) in pairs if old != new), min(len(before), len(line)))
+    same = line[:end]
+    same = same[: same.find("\x1b")] if "\x1b" in same else same
+    while same and (len(same) == len(line) or not width_of(line[len(same)])):
+        same = same[:-1]  # an accent belongs to the letter before it
+    at = width_of(same)
+    return f"\x1b[{at}C{line[len(same) :]}" if at > LEAST_SAME else line
 
 
 def _moved(row: int, to: int) -> str:
