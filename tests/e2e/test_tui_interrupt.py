@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import threading
 from collections.abc import Callable
 
-from detent.testing import call, reply, say
+from detent.testing import call, fault, reply, say
 
 from .conftest import PATIENCE, Pipe, Runner
 from .terminal import READY, Term
@@ -104,3 +105,24 @@ def test_leaving_while_it_works_ends_the_turn(runner: Runner, sit: Sit, pipe: Pi
     assert is_gone(handle)
     assert "Go on with: detent --resume" in term.past
     assert runner.prompt("go on", "-c").result["result"] == "And on."
+
+
+def test_a_command_of_the_person_is_ended_too(runner: Runner, sit: Sit, pipe: Pipe) -> None:
+    runner.serve()
+    term = sit("--sandbox", "off")
+    term.see(READY)
+    term.say(f"!echo $$ > {pipe.path}; exec sleep 1000")
+    handle = os.pidfd_open(int(pipe.line()))
+    term.see("(esc to interrupt)")
+    term.press("escape")
+    term.rest("Interrupted.")
+    assert is_gone(handle)
+
+
+def test_a_model_that_fails_is_told_of_and_asked_again(runner: Runner, sit: Sit) -> None:
+    runner.serve(fault(401, body="wrong key"), "Now it works.")
+    term = sit("hello", "there")
+    term.rest("❯ hello there", re.compile("✗ .*401|✗ .*key"))
+    term.say("again")
+    term.rest("Now it works.")
+    assert runner.requests[1].user_texts[-1].endswith("again")

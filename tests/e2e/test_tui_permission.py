@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from detent.testing import call, reply
@@ -88,3 +89,39 @@ def test_escape_is_no_and_ends_the_turn(runner: Runner, sit: Sit) -> None:
     term.rest("And on.")
     assert list(runner.work.iterdir()) == []
     assert runner.requests[2].user_texts[-1].endswith("go on")
+
+
+def test_several_questions_come_one_after_the_other(runner: Runner, sit: Sit) -> None:
+    both = reply(call("Bash", command="touch one"), call("Bash", command="touch two"))
+    runner.serve(both, "One of them.")
+    term = begun(sit())
+    seen = term.text
+    assert ("touch one" in seen) != ("touch two" in seen)
+    first, other = ("one", "two") if "touch one" in seen else ("two", "one")
+    term.type("y")
+    term.see(ASKED, f"touch {other}", "Yes, this once")
+    term.type("n")
+    term.see("Tell the model why")
+    term.press("enter")
+    term.rest("One of them.")
+    assert [path.name for path in runner.work.iterdir()] == [first]
+
+
+def test_what_was_being_typed_is_there_again_afterwards(runner: Runner, sit: Sit) -> None:
+    """The question takes the keys, not the text."""
+    gate = threading.Event()
+    command = call("Bash", command="touch one")
+    runner.serve(reply("Wait.", command, hold=gate, hold_after=1), "Then on.")
+    term = sit()
+    term.see(READY)
+    term.say("go")
+    term.see("Wait.")
+    term.type("by the way")
+    term.see("❯ by the way")
+    gate.set()
+    term.see(ASKED)
+    term.press("escape")
+    term.rest("❯ by the way", "! No, and stop.")
+    term.press("enter")
+    term.rest("Then on.")
+    assert runner.requests[1].user_texts[-1].endswith("by the way")

@@ -47,7 +47,7 @@ def test_enter_is_heard_after_the_call_and_tab_after_the_turn(
     term.see("↳ after this call: mind the gap", "↳ after this turn: and quickly")
     gate.path.write_text("\n")
     term.rest("Second turn done.")
-    first, second, third = runner.requests
+    _, second, third = runner.requests
     assert second.tool_results and second.user_texts[-1].endswith("mind the gap")
     assert "and quickly" not in second.body.decode()
     assert third.user_texts[-1].endswith("and quickly")

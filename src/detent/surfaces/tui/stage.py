@@ -31,6 +31,7 @@ FRAME = 1 / 30
 TICK = 1 / 8
 """Seconds between two pictures of the spinner."""
 MOST_QUEUED = 5
+STOP = " (esc to interrupt)"
 SLIP = 0.3
 """Seconds in which a dialog that has just come takes no key from somebody who was typing."""
 
@@ -93,6 +94,9 @@ class Stage:
         self._draft = ""
         """and what was typed before."""
         self._shown_at = 0.0
+        self._live, self._live_at = "", 0.0
+        self._live_about: object = None
+        """The live line as it was drawn last, when, and what it was drawn from."""
         self._painted_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._ticker: asyncio.TimerHandle | None = None
@@ -305,15 +309,27 @@ class Stage:
         lines += calls + live.workers(view.workers, below.numbers, now, look)
         lines += [look.theme.paint("faint", clipped(one_line(j), look.width)) for j in below.jobs]
         verb = "Waiting for you" if self.dialog is not None else below.verb
-        words = live.live_line(view, below.numbers, now, verb, look)
+        words = self._live_line(below, now, verb)
         if below.busy:
-            words = look.theme.paint("accent", f"{live.spin(now)} {one_line(below.busy)}")
-            words += look.theme.paint("faint", " (esc to interrupt)")
+            busy = f"{live.spin(now)} {one_line(below.busy)}"
+            busy = clipped(busy, max(8, look.width - len(STOP)))
+            words = look.theme.paint("accent", busy) + look.theme.paint("faint", STOP)
         if words:
             lines += [*([""] if lines or self._last is not None else []), words]
         if self._shows_todos:
             lines += live.todos(view.todos, look)
         return lines + _faint(below.queued[:MOST_QUEUED], look)
+
+    def _live_line(self, below: Below, now: float, verb: str) -> str:
+        """Drawn anew when something has happened; while an answer is only written, no more often
+        than the spinner turns."""
+        view = self.view
+        usage = None if view.tally is None else view.tally.usage
+        about = (view.phase, view.note, view.forming, usage, verb, below.numbers, self.look.width)
+        if about != self._live_about or now - self._live_at >= TICK:
+            self._live_about, self._live_at = about, now
+            self._live = live.live_line(view, below.numbers, now, verb, self.look)
+        return self._live
 
 
 def _faint(texts: Sequence[str], look: Look) -> list[str]:

@@ -3,8 +3,7 @@
 import os
 
 from detent.surfaces.counting import counted
-from detent.surfaces.tables.widths import width_of
-from detent.surfaces.tables.widths import one_line
+from detent.surfaces.tables.widths import one_line, width_of
 from detent.surfaces.tui.blocks import FileTally, Finished
 from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
 from detent.surfaces.tui.screen.spans import Span, painted, wrapped
