@@ -8,10 +8,12 @@ import re
 import selectors
 from collections.abc import Callable, Coroutine
 from typing import Any
+from unicodedata import combining, normalize
 
 import pyte
 
 from detent.surfaces.tui.drawing.blocks import Look
+from detent.surfaces.tui.editing.keyboard_terms import Taker
 from detent.surfaces.tui.screen.themes import NONE, THEMES, Theme
 from detent.surfaces.tui.stage import Below, Stage, Typed
 from detent.surfaces.wording.shown import UNSEEN
@@ -54,17 +56,42 @@ class Glass(pyte.HistoryScreen):
         self.cursor.x = min(self.cursor.x, self.columns - 1)
         super().erase_in_line(how, private)
 
+    def draw(self, data: str) -> None:
+        for part in re.split(r"([\u0300-\u036f])", data):
+            if combining(part[:1] or " ") and self.cursor.x == self.columns:
+                self.cursor.x -= 1  # an accent is no reason to begin another line
+                cell = self.buffer[self.cursor.y][self.cursor.x]
+                self.buffer[self.cursor.y][self.cursor.x] = cell._replace(data=cell.data + part)
+                self.cursor.x += 1
+            elif part:
+                super().draw(part)
+
     def feed(self, text: str) -> None:
         self._stream.feed(text)
 
     def _row(self, row: Any) -> str:
-        return "".join(row[at].data for at in range(self.columns)).rstrip()
+        return normalize("NFC", "".join(row[at].data for at in range(self.columns))).rstrip()
 
     @property
     def past(self) -> list[str]:
         """All that one can scroll to, and what stands on the screen."""
         screen = [self.buffer[number] for number in range(self.lines)]
         return [self._row(row) for row in (*self.history.top, *screen)]
+
+    @property
+    def cells(self) -> list[list[tuple[str, Any, Any]]]:
+        """The same, every character with its colours; blanks have none that one could see."""
+        screen = [self.buffer[number] for number in range(self.lines)]
+        rows = [[row[at] for at in range(self.columns)] for row in (*self.history.top, *screen)]
+        return [
+            [
+                (normalize("NFC", one.data), one.fg, one.bold)
+                if one.data.strip()
+                else (" ", "", "")
+                for one in row
+            ]
+            for row in rows
+        ]
 
     @property
     def at(self) -> tuple[int, int]:
@@ -102,15 +129,19 @@ class Box:
 
     def __init__(self, stage: Stage) -> None:
         self.text = ""
-        self.taker: Callable[[str], None] | None = None
+        self.taker: Taker | None = None
         stage.typed = lambda: Typed(self.text, len(self.text))
-        stage.put_text = self._put
-        stage.take_keys = self._take
+        questions = stage.questions
+        questions.text, questions.put_text = lambda: self.text, self._put
+        questions.insert, questions.take_keys = self._insert, self._take
 
     def _put(self, text: str) -> None:
         self.text = text
 
-    def _take(self, taker: Callable[[str], None] | None) -> None:
+    def _insert(self, text: str) -> None:
+        self.text += text
+
+    def _take(self, taker: Taker | None) -> None:
         self.taker = taker
 
 

@@ -32,6 +32,7 @@ KEYS = {
 }  # fmt: skip
 
 
+HELD = "(stop typing"
 READY = "asks before it acts"
 """In the footer, once the session is open."""
 
@@ -129,6 +130,8 @@ class Term:
     # --- what a person does
 
     def type(self, text: str) -> None:
+        if HELD in self.text:
+            self.no_longer(HELD)  # a question waits until nobody types
         os.write(self._descriptor, text.encode())
 
     def press(self, *names: str) -> None:

@@ -42,7 +42,7 @@ def test_escape_twice_goes_back_to_a_prompt(runner: Runner, sit: Sit) -> None:
     term.press("enter")
     term.see("Go back to before: write two", "The chat and the files", "a.txt")
     term.type("1")
-    term.rest("❯ write two", EDITING)
+    term.rest("❯ write two\nacceptEdits: ")
     assert (runner.work / "a.txt").read_text() == "one\n"
     term.press(*["erase"] * len("two"))
     term.say("three")
@@ -66,7 +66,7 @@ def test_the_chat_or_the_files_alone(runner: Runner, sit: Sit) -> None:
     term.press("enter")
     term.see("The chat alone")
     term.type("2")
-    term.rest("❯ write two", EDITING)
+    term.rest("❯ write two\nacceptEdits: ")
     assert (runner.work / "a.txt").read_text() == "two\n"
     term.press("ctrl+c")
     term.see("❯ Describe a task")
@@ -120,9 +120,7 @@ def test_continue_shows_the_last_turn_again(runner: Runner, sit: Sit) -> None:
     term = sit("--continue")
     term.rest("❯ about pears", "All about pears.", READY)
     assert "apples" not in term.text
-    term.say("/clear")
-    term.no_longer("/clear")
-    term.say("and on")
+    term.type("/clear\rand on\r")
     term.rest("And on.")
-    assert "pears" not in texts(runner.requests[2]), "a new session"
+    assert "pears" not in texts(runner.requests[2]), "a new session, also for who types fast"
     assert len(runner.logs) == 3

@@ -105,6 +105,6 @@ def test_looking_around_without_a_model(runner: Runner, sit: Sit) -> None:
     term.say("/hellp")
     term.see("did you mean /help?")
     term.say("hello")
-    term.rest(NO_MODEL)
-    term.press("ctrl+d")
+    term.rest(NO_MODEL, "❯ hello")
+    term.press("ctrl+c", "ctrl+d")
     assert term.ended() == 0

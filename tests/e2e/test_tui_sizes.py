@@ -80,7 +80,7 @@ def test_odd_sizes(runner: Runner, sit: Sit, columns: int, rows: int) -> None:
 def assert_fits(term: Term) -> None:
     """What is written to the terminal never leaves it to the terminal where to break."""
     for line in [] if term.screen.columns < 20 else re.split(rb"\r\n?|\n", term.raw):
-        plain = re.sub(rb"\x1b\[[0-9;?>]*[A-Za-z]", b"", line).decode()
+        plain = re.sub(rb"\x1b\[[0-9;?>]*[A-Za-z]|\a", b"", line).decode()
         assert sum(map(width_of, plain)) <= term.screen.columns, plain
 
 

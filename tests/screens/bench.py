@@ -63,6 +63,7 @@ class StandingSession(Struct):
 
     id: str = "0199c0de"
     cwd: str = FOLDER
+    options: Options = Options()
     model: str = "claude-sonnet-4-5"
     effort: str = ""
     mode: str = "default"
@@ -171,7 +172,7 @@ class Bench:
         await settle()
         self.pass_time(1.0)
         for key in keys:
-            self.stage.press(key)
+            self.stage.questions.press(key)
             await settle()
 
     def busy(self) -> None:

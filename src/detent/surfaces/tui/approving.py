@@ -10,8 +10,6 @@ from detent.surfaces.tui.dialogs.choosing import ChoosingDialog
 from detent.surfaces.tui.dialogs.dialog import Dialog
 from detent.surfaces.tui.dialogs.permission import PermissionDialog
 from detent.surfaces.tui.dialogs.plan import PlanDialog
-from detent.surfaces.tui.screen.spans import clipped
-from detent.surfaces.wording.shown import visible
 from detent.types.effects import Runs
 
 if TYPE_CHECKING:
@@ -31,10 +29,6 @@ class DialogApprover:
 
     async def ask(self, question: Question) -> Answer:
         dialog = self._dialog(question)
-        look, height = self._stage.look, self._stage.painter.height - 4
-        if isinstance(dialog, PermissionDialog) and dialog.is_long(look, height):
-            head = clipped(f"{visible(question.proposal.tool)} would do all of this:", look.width)
-            self._stage.show_lines(["", look.theme.paint("asking", head), *dialog.what(look)])
         calling = asyncio.ensure_future(self._call(f"{question.proposal.tool} needs your answer"))
         try:
             return await self._stage.ask(dialog)
@@ -53,7 +47,12 @@ class DialogApprover:
             plan = str(proposal.arguments.get("plan", ""))
             self._stage.show(Output("", plan, is_markdown=True))
             return PlanDialog()
-        return PermissionDialog(question, lambda: self._explain(question), self._reach(question))
+        return PermissionDialog(
+            question,
+            lambda: self._explain(question),
+            self._reach(question),
+            self._stage.show_lines,
+        )
 
     def _reach(self, question: Question) -> str:
         """Of a command, what it could touch without being asked again."""

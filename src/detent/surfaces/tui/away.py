@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from detent.surfaces.tui.blocks import Told
+from detent.surfaces.tui.editing.keyboard_terms import Taker
 from detent.surfaces.tui.folding import fold_all
+from detent.surfaces.tui.saying import LARGEST_PICTURE
 from detent.surfaces.tui.screen.terminal import FULL_OFF, FULL_ON
 from detent.surfaces.tui.seat import Seat
 from detent.surfaces.tui.transcript import Transcript
@@ -20,15 +22,15 @@ CLIPBOARDS = (
     ("pngpaste", "-"),
 )
 PNG = b"\x89PNG"
-LARGEST_PICTURE = 20_000_000
 
 
 @asynccontextmanager
 async def lent(seat: Seat) -> AsyncIterator[None]:
     """The terminal as it was before us; ours again afterwards, with everything painted anew."""
     stage = seat.stage
+    stage.painter.erase()
+    stage.is_away = True  # before anything waits: no frame may come between
     async with seat.keyboard.set_aside():
-        stage.is_away = True
         seat.terminal.leave()
         try:
             yield
@@ -63,6 +65,11 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
+def _keep(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+
+
 def _read(path: str) -> str:
     with open(path, encoding="utf-8", errors="replace") as file:
         return file.read().rstrip("\n")
@@ -86,9 +93,8 @@ async def picture(seat: Seat) -> None:
         seat.hint = "no picture in the clipboard (wl-paste, xclip or pngpaste fetch one)"
         seat.stage.touch()
         return
-    descriptor, path = tempfile.mkstemp(prefix="detent-", suffix=".png")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
+    path = os.path.join(seat.scratch(), f"picture-{len(os.listdir(seat.scratch()))}.png")
+    _keep(path, data)
     seat.keyboard.insert(seat.pasted.add_picture(path))
     seat.stage.paint()
 
@@ -111,22 +117,21 @@ async def _from_clipboard() -> bytes | None:
 
 
 async def transcript(seat: Seat) -> None:
-    """Everything that was said and done, on a screen of its own: the scrollback stays as it is."""
+    """Everything that was said and done, on a screen of its own: the scrollback stays as it is. A
+    question that comes meanwhile closes it."""
     stage, session = seat.stage, seat.session
-    if session is None:
+    if session is None or stage.dialog is not None:
         return
     _, blocks = await asyncio.to_thread(fold_all, tuple(session.entries))
-    dialog = Transcript(blocks, stage.look, seat.terminal.size)
-    stage.is_away = True
-    stage.while_away = lambda: dialog.paint(seat.terminal.write)
-    seat.terminal.write(FULL_ON)
-    dialog.paint(seat.terminal.write)
-    before = seat.keyboard.taker
-    seat.keyboard.taker = lambda key: dialog.press(key, seat.terminal.write)
+    screen, write = Transcript(blocks, stage.look, seat.terminal.size), seat.terminal.write
+    stage.questions.lend(Taker(lambda key: screen.press(key, write)), screen.close)
+    stage.is_away, stage.while_away = True, lambda: screen.paint(write)
+    write(FULL_ON)
+    screen.paint(write)
     try:
-        await dialog.over
+        await screen.over
     finally:
-        seat.keyboard.taker = before
-        seat.terminal.write(FULL_OFF)
+        write(FULL_OFF)
         stage.is_away, stage.while_away = False, lambda: None
+        stage.questions.take_back()
         stage.paint()

@@ -6,6 +6,7 @@ from detent.sdk.files import names_of, suggested
 from detent.sdk.interface import InterfaceWishes
 from detent.surfaces.commands import COMMANDS, known
 from detent.surfaces.commands.custom import as_commands
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui import footer, own_commands
 from detent.surfaces.tui.editing.completing import Completion, Offer
 from detent.surfaces.tui.editing.text_box import PLACEHOLDER
@@ -24,12 +25,10 @@ def join(seat: Seat) -> None:
     seat.completion = completion
     stage.typed = lambda: Typed(keyboard.text, keyboard.cursor)
     stage.below = lambda: _below(seat, completion)
-    stage.put_text = keyboard.put
-
-    def take_keys(taker: object) -> None:
-        keyboard.taker = taker  # type: ignore[assignment]
-
-    stage.take_keys = take_keys
+    questions = stage.questions
+    questions.text, questions.put_text = lambda: keyboard.text, keyboard.put
+    questions.insert, questions.take_keys = keyboard.insert, keyboard.take_keys
+    keyboard.on_key = questions.key_pressed
 
     def changed() -> None:
         seat.overlay = ()
@@ -69,7 +68,7 @@ def _verb(wishes: InterfaceWishes, view: View) -> str:
     words: tuple[str, ...] = chosen.verbs
     if chosen.mode == "append":
         words = (*words, "")
-    return words[int(tally.begun) % len(words)]
+    return one_line(words[int(tally.begun) % len(words)])
 
 
 def _commands(seat: Seat) -> Sequence[Offer]:

@@ -82,6 +82,9 @@ class Finished(Struct, frozen=True):
     checks: tuple[Check, ...] = ()
     tokens: int = 0
     dollars: float | None = None
+    """None: nobody has told."""
+    is_unpriced: bool = False
+    """The price of the model is not known."""
 
 
 Block = Said | Prose | Thought | Card | Told | Output | Finished

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from detent.surfaces.tui import away, saying
+from detent.surfaces.tui.dialogs.dialog import Entry
 from detent.surfaces.tui.editing.keys import listed
 from detent.surfaces.tui.editing.recalling import SearchDialog
 from detent.surfaces.tui.seat import Seat
@@ -26,6 +27,9 @@ class Controls:
         seat = self._seat
         if action not in ("escape", "cancel", "leave"):
             seat.hint = ""
+        dialog = seat.stage.dialog
+        if dialog is not None and dialog.entry is not None and not _serves(action, dialog.entry):
+            return True
         if action == "leave":
             self._leave()
             return True
@@ -42,16 +46,16 @@ class Controls:
         seat, keyboard = self._seat, self._seat.keyboard
         text = keyboard.text
         if seat.stage.dialog is not None:
-            return seat.stage.give(seat.pasted.unfolded(text))
+            return seat.stage.questions.give(seat.pasted.unfolded(text))
         if seat.completion is not None and seat.completion.is_open and not self._complete():
             return True
         text = keyboard.text
-        if text.endswith("\\"):
+        if text[: keyboard.cursor].endswith("\\"):
             keyboard.replace_before(1, "\n")
             return True
         if text.strip():
             keyboard.put("")
-            seat.recall.add(text)
+            seat.recall.add(seat.pasted.unfolded(text))
             saying.say(seat, text)
         return True
 
@@ -75,7 +79,7 @@ class Controls:
             text = keyboard.text
             if seat.conversation is not None and seat.conversation.is_busy:
                 keyboard.put("")
-                seat.recall.add(text)
+                seat.recall.add(seat.pasted.unfolded(text))
                 saying.say(seat, text, later=True)
         return True
 
@@ -91,12 +95,11 @@ class Controls:
         elif seat.overlay:
             seat.overlay = ()
         elif seat.stage.dialog is not None:
-            seat.keyboard.put("")
-            seat.stage.press("escape")
+            seat.stage.questions.back()
         elif seat.conversation is not None and seat.conversation.interrupt():
             pass
         elif keyboard.text:
-            seat.recall.add(keyboard.text)
+            seat.recall.add(seat.pasted.unfolded(keyboard.text))
             keyboard.put("")
         elif self._is_twice("escape"):
             seat.hint = ""
@@ -110,7 +113,7 @@ class Controls:
         if seat.stage.dialog is not None:
             return self._escape()
         if keyboard.text:
-            seat.recall.add(keyboard.text)
+            seat.recall.add(seat.pasted.unfolded(keyboard.text))
             keyboard.put("")
         elif seat.conversation is not None and seat.conversation.interrupt():
             self._pressed.pop("cancel", None)
@@ -142,7 +145,7 @@ class Controls:
         seat, keyboard = self._seat, self._seat.keyboard
         if seat.completion is not None and seat.completion.press("up"):
             return True
-        if not keyboard.is_first_line:
+        if not keyboard.is_first_line or seat.stage.dialog is not None:
             return False
         return self._recalled(seat.recall.older(keyboard.text))
 
@@ -150,12 +153,13 @@ class Controls:
         seat, keyboard = self._seat, self._seat.keyboard
         if seat.completion is not None and seat.completion.press("down"):
             return True
-        if not keyboard.is_last_line:
+        if not keyboard.is_last_line or seat.stage.dialog is not None:
             return False
         return self._recalled(seat.recall.newer())
 
     def _recalled(self, text: str | None) -> bool:
         if text is not None:
+            text = self._seat.pasted.take(text)  # a long one is folded as when it was pasted
             self._seat.keyboard.put(text)
             if self._seat.completion is not None:
                 self._seat.completion.leave(text)
@@ -245,6 +249,13 @@ class Controls:
         stage = self._seat.stage
         stage.redraw()
         return True
+
+
+def _serves(action: str, entry: Entry) -> bool:
+    """In the text box of a dialog. What is secret goes nowhere but to it."""
+    if action in ("send", "escape", "cancel", "up", "down", "redraw"):
+        return True
+    return action in ("newline", "editor") and not entry.is_secret
 
 
 async def _rewind(seat: Seat) -> None:

@@ -8,13 +8,13 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from math import ceil
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from detent.sdk.session import Session
-from detent.surfaces.commands.amounts import shown_amount
 from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.folding.turns import typed
 from detent.surfaces.tui.stage import Stage
@@ -53,6 +53,12 @@ class Conversation:
         self._task: asyncio.Task[None] | None = None
         self._notes: list[UserBlock] = []
         self._spent_before = 0.0
+
+    def exchange(self, session: Session) -> Session:
+        """Another session from now on: what waits is meant for it. Gives the one before."""
+        before, self.session = self.session, session
+        self.context, self._steered = 0, []
+        return before
 
     # --- what is going on
 
@@ -202,7 +208,8 @@ class Conversation:
         self.stage.hear_end(ended, None if spent.unpriced and not known else known)
         if ended.limit in KEYS.values() and ended.needed:
             key = next(key for key, what in KEYS.items() if what == ended.limit)
-            way = f"/budget {key} {shown_amount(ended.needed)} or more, then say how to go on"
+            enough = ceil(200 * ended.needed) / 100 if key == "usd" else ceil(2 * ended.needed)
+            way = f"/budget {key} {enough:g}, then say how to go on"
             self.stage.show(Told(f"A limit ended the turn. To go on: {way}.", "warning"))
 
 

@@ -37,6 +37,8 @@ KEY, LOCAL, EMBEDDED, NONE = "key", "local", "embedded", "none"
 class TextDialog(Dialog[str]):
     """A line of text; a key is not shown as it is typed or pasted."""
 
+    is_all_entry = True
+
     def __init__(self, title: str, *, is_secret: bool = False) -> None:
         super().__init__()
         self.entry = Entry(f"{title} (esc: back)", is_secret=is_secret)

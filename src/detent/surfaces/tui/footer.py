@@ -6,6 +6,7 @@ from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.drawing.live import Numbers
+from detent.surfaces.tui.header import model_of
 from detent.surfaces.tui.screen.spans import clipped
 
 MODES = {
@@ -26,9 +27,7 @@ def drawn(session: Session, context: int, vim_mode: str, hint: str, look: Look) 
         return clipped(
             f"{head}{theme.paint('faint', ' · ')}{theme.paint('strong', hint)}", look.width
         )
-    parts = [one_line(session.model)]
-    if session.effort:
-        parts[0] += f" {session.effort}"
+    parts = [model_of(session)]
     window = session.bounds(session.model)[0]
     if context and window:
         parts.append(f"{min(100, round(100 * context / window))}% context")

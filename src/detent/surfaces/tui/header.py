@@ -2,6 +2,7 @@
 
 import os
 
+from detent.sdk.keyless import is_keyless
 from detent.sdk.session import Session
 from detent.sdk.standing import branch_of
 from detent.surfaces.tables.widths import one_line
@@ -27,7 +28,7 @@ TIPS = (
 def lines(session: Session, memory: tuple[str, ...], look: Look, *, tip: bool) -> list[str]:
     paint, width = look.theme.paint, look.width
     name = paint("heading", title())
-    model = one_line(session.model) + (f" {session.effort}" if session.effort else "")
+    model = model_of(session)
     found = [clipped(f"{name}  {model}", width)]
     home = os.path.expanduser("~")
     folder = session.cwd
@@ -42,6 +43,13 @@ def lines(session: Session, memory: tuple[str, ...], look: Look, *, tip: bool) -
     if tip:
         found.append(paint("faint", clipped(f"Tip: {_tip(session.id)}", width)))
     return [*found, ""]
+
+
+def model_of(session: Session) -> str:
+    """With its effort, where one was chosen."""
+    if is_keyless(session.options):
+        return "no model"
+    return one_line(session.model) + (f" {session.effort}" if session.effort else "")
 
 
 def title() -> str:

@@ -1,5 +1,6 @@
 """Slash commands of the terminal itself: what it looks like, and which session it shows."""
 
+import os
 from collections.abc import Awaitable, Callable
 
 from detent.sdk.interface import StatusLine, keep
@@ -10,7 +11,7 @@ from detent.surfaces.tui.blocks import Output, Told
 from detent.surfaces.tui.dialogs.dialog import Row
 from detent.surfaces.tui.dialogs.listing import Listing
 from detent.surfaces.tui.editing.keys import listed
-from detent.surfaces.tui.screen.themes import THEMES, Theme, theme_of
+from detent.surfaces.tui.screen.themes import NONE, THEMES, Theme, theme_of
 from detent.surfaces.tui.seat import Seat
 from detent.types.errors import BadInput
 
@@ -18,7 +19,8 @@ TALK, TERMS, PROGRAM = "conversation", "model and permissions", "program"
 COMMANDS = (
     Command("btw", "Ask something beside the work; it is not remembered", "QUESTION",
             needs_model=True, group=TALK, while_running=True),
-    Command("clear", "Begin a new session; this one can be resumed", group=TALK),
+    Command("clear", "Begin a new session; this one can be resumed", group=TALK,
+            more="Mode, effort, model and limits stay; what is spent is counted anew."),
     Command("effort", "How much the model thinks", "[LEVEL]", group=TERMS),
     Command("exit", "Leave", group=PROGRAM, while_running=True),
     Command("quit", "The same as /exit", group=PROGRAM, while_running=True),
@@ -133,9 +135,12 @@ async def _theme(seat: Seat, rest: str) -> None:
             _dress(seat, before)
             return
         rest = row.value.name
-    theme = theme_of(rest, {})
-    _dress(seat, theme)
-    seat.stage.show(Told(f"Theme {theme.name}, kept in {keep('theme', theme.name)}."))
+    named = theme_of(rest, {})
+    path = keep("theme", named.name)
+    if seat.stage.look.theme != NONE:
+        _dress(seat, theme_of(rest, os.environ))
+    but = " (NO_COLOR counts here)" if os.environ.get("NO_COLOR") else ""
+    seat.stage.show(Told(f"Theme {named.name}{but}, kept in {path}."))
 
 
 def _dress(seat: Seat, theme: Theme) -> None:

@@ -1,6 +1,7 @@
 """Another session in the same seat: a new one, an earlier one."""
 
 import asyncio
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from detent.surfaces.tui.conversation import Conversation
 from detent.surfaces.tui.dialogs.sessions import SessionDialog
 from detent.surfaces.tui.folding import fold_all
 from detent.surfaces.tui.seat import Seat
+from detent.surfaces.tui.view import View
 from detent.types.errors import BadInput
 from detent.types.events import Entry, Prompted
 
@@ -21,24 +23,45 @@ MOST_ENTRIES, MOST_BLOCKS = 400, 60
 """Of an earlier session that are looked at and shown again; the transcript has all."""
 
 
-async def opened(seat: Seat, options: Options) -> Conversation:
-    """The session begins: its header, and the end of what was said before."""
+async def opened(seat: Seat, options: Options) -> None:
+    """The session begins: its header, and the end of what was said before. Nothing has changed
+    where it cannot be opened."""
     options = replace(options, approver=seat.approver)
     session = Session(options)
-    seat.options = options
-    seat.approver.session = session
+    try:
+        loaded = (piece for piece in await session.memory() if piece.state in ("loaded", "cut"))
+        read = [piece.path.rpartition("/")[2] for piece in loaded]
+        before = await _taken_over(seat, session)
+    except BaseException:
+        await session.aclose()
+        raise
+    seat.options, seat.approver.session = options, session
     stage = seat.stage
-    stage.look = replace(stage.look, cwd=session.cwd)
-    conversation = Conversation(session, stage)
-    conversation.give_back = lambda text: give_back(seat, text)
-    seat.conversation = conversation
-    loaded = (piece for piece in await session.memory() if piece.state in ("loaded", "cut"))
-    read = [piece.path.rpartition("/")[2] for piece in loaded]
+    stage.view, stage.look = View(), replace(stage.look, cwd=session.cwd)
     tip = session.interface.spinner_tips_enabled and not session.entries
     stage.show_lines(header.lines(session, tuple(read), stage.look, tip=tip))
     if session.entries:
         _show_past(seat, session)
-    return conversation
+    if before is not None:
+        await before.aclose()
+
+
+async def _taken_over(seat: Seat, session: Session) -> Session | None:
+    """The seat is the new session's, which goes on with what the person has chosen in the one
+    before; that is given."""
+    conversation = seat.conversation
+    if conversation is None:
+        seat.conversation = conversation = Conversation(session, seat.stage)
+        conversation.give_back = lambda text: give_back(seat, text)
+        return None
+    old = conversation.session
+    if not session.entries:
+        if old.effort != session.effort:
+            await session.set_effort(old.effort)
+        with suppress(BadInput):
+            session.mode = old.mode
+            session.budget = old.budget
+    return conversation.exchange(session)
 
 
 def give_back(seat: Seat, text: str) -> None:
@@ -54,7 +77,7 @@ def _show_past(seat: Seat, session: Session) -> None:
     first = next(starts, first)
     view, blocks = fold_all(entries[first:])
     shown = blocks[_place(blocks) :]
-    if first or len(shown) < len(blocks):
+    if any(map(_begins_turn, entries[:first])) or len(shown) < len(blocks):
         seat.stage.show(Told("There is more before this: ctrl+o shows all."))
     seat.stage.show(*shown)
     seat.stage.view = replace(seat.stage.view, todos=view.todos)
@@ -76,24 +99,29 @@ def _place(blocks: list[Block]) -> int:
 
 async def anew(seat: Seat) -> None:
     """`/clear`."""
-    plain = replace(
-        seat.options, resume="", continue_newest=False, fork=False, session_id="", name="",
+    await opened(seat, _other(seat.options))
+
+
+def _other(options: Options, session: str = "") -> Options:
+    """For another session than the one that the command line named."""
+    return replace(
+        options, resume=session, continue_newest=False, fork=False, session_id="", name="",
         resume_at="", drops_turn=None, approver=None,
     )  # fmt: skip
-    await _leave_for(seat, plain)
 
 
 async def another(seat: Seat, wanted: str) -> None:
-    """`/resume [ID|NAME|WORDS]`; where several may be meant, a list."""
+    """`/resume [ID|NAME|WORDS|all]`; where several may be meant, a list."""
     session = seat.session
     assert session is not None
     cards = None
     found = ""
     try:
-        if wanted:
+        if wanted and wanted != "all":
             found = await asyncio.to_thread(resolve, wanted, cwd=session.cwd)
         else:
-            cards = await asyncio.to_thread(sessions_of, session.cwd)
+            everywhere = wanted == "all"
+            cards = await asyncio.to_thread(sessions_of, session.cwd, everywhere=everywhere)
     except Several as several:
         cards = list(several.cards)
     if cards is not None:
@@ -102,17 +130,7 @@ async def another(seat: Seat, wanted: str) -> None:
             raise BadInput("there is no other session in this folder")
         card = await seat.stage.ask(SessionDialog(others))
         found = card.id if card is not None else ""
-    if found:
-        keeps = replace(seat.options, resume=found, continue_newest=False, fork=False, name="")
-        await _leave_for(seat, replace(keeps, session_id="", approver=None))
-
-
-async def _leave_for(seat: Seat, options: Options) -> None:
-    """Within a job of the old conversation: that one has to end by itself."""
-    old = seat.conversation
-    assert old is not None
-    if is_keyless(options) and options.resume:
+    if found and is_keyless(seat.options):
         raise BadInput("there is no model: /model names one, or start again with a key")
-    conversation = await opened(seat, options)
-    conversation.on_end = old.on_end
-    await old.session.aclose()
+    if found:
+        await opened(seat, _other(seat.options, found))

@@ -5,11 +5,11 @@ import os
 
 from detent.sdk.keyless import is_keyless
 from detent.sdk.session import Session
-from detent.surfaces.commands import NAMES, Said, run, said
+from detent.surfaces.commands import NAMES, Said, known, run, said
 from detent.surfaces.commands.custom import invoked, is_there
 from detent.surfaces.tui import own_commands
 from detent.surfaces.tui.blocks import Output, Told
-from detent.surfaces.tui.conversation import Conversation, Job
+from detent.surfaces.tui.conversation import SENDING, Conversation, Job
 from detent.surfaces.tui.dialogs.dialog import Row
 from detent.surfaces.tui.dialogs.listing import Listing
 from detent.surfaces.tui.seat import Seat
@@ -41,21 +41,25 @@ def say(seat: Seat, text: str, *, later: bool = False) -> None:
         conversation.do(Job(text, lambda: _remember(seat, text.lstrip("#").strip()), "Remembering"))
     elif text.startswith("/") and _command(seat, conversation, text, later=later):
         return
+    elif _lacks_model(seat):
+        conversation.give_back(text)
+    elif later or not conversation.is_busy:
+        conversation.do(Job(text, lambda: _turn(seat, conversation, text), SENDING))
     else:
-        seat.begin(_prompt(seat, conversation, text, later=later))
+        seat.begin(_steer(seat, conversation, text))
 
 
 # --- prompts
 
 
-async def _prompt(seat: Seat, conversation: Conversation, text: str, *, later: bool) -> None:
-    if _lacks_model(seat):
-        return
-    content = await _content(seat, conversation.session, text)
-    if later or not conversation.is_busy:
-        conversation.turn(text, content)
-    else:
-        conversation.steer(text, content)
+async def _turn(seat: Seat, conversation: Conversation, text: str) -> None:
+    await conversation.run_turn(await _content(seat, conversation.session, text))
+
+
+async def _steer(seat: Seat, conversation: Conversation, text: str) -> None:
+    """In the order in which it was said, however long it takes to look for files."""
+    async with seat.in_order:
+        conversation.steer(text, await _content(seat, conversation.session, text))
 
 
 def _lacks_model(seat: Seat) -> bool:
@@ -93,8 +97,11 @@ def _picture(seat: Seat, path: str) -> Image | None:
 def _command(seat: Seat, conversation: Conversation, text: str, *, later: bool) -> bool:
     """False: it names none, and is a prompt like any other."""
     one = said((Text(text),), own_commands.COMMANDS)
+    is_known = one is not None and one.command.name in known(own_commands.COMMANDS)
+    if not is_known and _custom(seat, conversation, text):
+        return True
     if one is None:
-        return _custom(seat, conversation, text)
+        return False
     if one.command.needs_model and _lacks_model(seat):
         return True
     if own_commands.is_own(one):

@@ -1,10 +1,11 @@
 """The person's seat: what stands around one conversation."""
 
 import asyncio
+import tempfile
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from detent.sdk.interface import StatusLine
 from detent.sdk.options import Options
@@ -36,6 +37,8 @@ class Seat(Struct):
     """Lines below the text box, until something is typed."""
     hint: str = ""
     """What the next key would do, for a moment."""
+    in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """What is said while a turn runs is heard in the order in which it was said."""
     stashed: str = ""
     early: list[str] = []
     """What was sent before the session was open."""
@@ -47,8 +50,15 @@ class Seat(Struct):
     busy: str = ""
     """What is being done that is no job of the conversation."""
     exit_code: int = 0
+    folder: tempfile.TemporaryDirectory[str] | None = None
     tasks: set[asyncio.Task[None]] = set()
     """Held, so that none is lost before it has ended."""
+
+    def scratch(self) -> str:
+        """A folder for this sitting."""
+        if self.folder is None:
+            self.folder = tempfile.TemporaryDirectory(prefix="detent-")
+        return self.folder.name
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Beside everything else."""

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +29,7 @@ from detent.surfaces.tui.editing.pasting import Pasted
 from detent.surfaces.tui.editing.recalling import Recall
 from detent.surfaces.tui.screen.notifying import notice
 from detent.surfaces.tui.screen.terminal import Terminal
-from detent.surfaces.tui.screen.themes import NONE, theme_of
+from detent.surfaces.tui.screen.themes import NONE, Theme, theme_of
 from detent.surfaces.tui.seat import Seat
 from detent.surfaces.tui.stage import Stage
 from detent.surfaces.tui.status import StatusRunner
@@ -67,7 +68,8 @@ async def sit(
     seat = _seat(options, arguments, terminal, environ)
     listening = asyncio.ensure_future(seat.keyboard.listen(terminal.early))
     leaving = _heed_signals(seat)
-    opening = asyncio.ensure_future(_open(seat, arguments, parting))
+    asyncio.get_running_loop().set_exception_handler(lambda _, facts: _tell_fault(seat, facts))
+    opening = asyncio.ensure_future(_open(seat, arguments))
     try:
         await asyncio.wait([listening, leaving, opening], return_when=asyncio.FIRST_COMPLETED)
         if opening.done() and not (listening.done() or leaving.done()):
@@ -79,6 +81,7 @@ async def sit(
             seat.exit_code = CODES["SIGHUP"]
     finally:
         opening.cancel()
+        await asyncio.wait([opening])
         await _leave(seat, parting)
         seat.keyboard.stop()
         with suppress(asyncio.CancelledError, EOFError):
@@ -92,8 +95,7 @@ def _seat(
     """The first frame: a text box that takes keys, before anything else is looked at."""
     wishes = _wishes(options)
     is_linear = arguments.on("--screen-reader") or wishes.screen_reader
-    chosen = arguments.value("--theme") or wishes.theme
-    theme = NONE if is_linear else theme_of(chosen, environ)
+    theme = NONE if is_linear else _theme(arguments.value("--theme"), wishes.theme, environ)
     is_verbose = arguments.on("--verbose") or wishes.verbose
     thinks = is_verbose or wishes.show_thinking_summaries
     look = Look(80, theme, detailed=is_verbose, shows_thinking=thinks)
@@ -110,6 +112,16 @@ def _seat(
     below.join(seat)
     stage.paint()
     return seat
+
+
+def _theme(flag: str, setting: str, environ: Mapping[str, str]) -> Theme:
+    """A word in the settings may be another program's; one of the command line is meant."""
+    if flag:
+        return theme_of(flag, environ)
+    try:
+        return theme_of(setting, environ)
+    except BadInput:
+        return theme_of("ansi" if setting.endswith("-ansi") else "", environ)
 
 
 def _wishes(options: Options) -> InterfaceWishes:
@@ -144,7 +156,13 @@ def _come_back(seat: Seat) -> None:
         seat.stage.paint()
 
 
-async def _open(seat: Seat, arguments: Arguments, parting: Parting) -> None:
+def _tell_fault(seat: Seat, facts: dict[str, Any]) -> None:
+    """Of something that nobody waits for: on the screen, not in the midst of it."""
+    fault = facts.get("exception") or facts.get("message")
+    seat.stage.show(Told(f"A fault of Detent itself: {fault!r} (/bug reports it)", "error"))
+
+
+async def _open(seat: Seat, arguments: Arguments) -> None:
     """Trust, then a model, then the session; a question is asked only where one must be."""
     for _ in range(EARLY):
         await asyncio.sleep(0)
@@ -163,7 +181,7 @@ async def _open(seat: Seat, arguments: Arguments, parting: Parting) -> None:
                 return
             options = chosen
     gc.enable()
-    _join_session(seat, parting)
+    _join_session(seat)
     for text in (" ".join(arguments.words), *seat.early):
         if text.strip():
             saying.say(seat, text)
@@ -175,7 +193,7 @@ async def _trusted(seat: Seat, options: Options) -> Options:
     found = None if options.trust else waits_for_trust(options)
     if found is None:
         return options
-    match await seat.stage.ask(TrustDialog(found)):
+    match await seat.stage.ask(TrustDialog(found, seat.stage.show_lines)):
         case "for good":
             trust(found)
             return options
@@ -205,7 +223,7 @@ async def _resumed(seat: Seat, options: Options, arguments: Arguments) -> Option
     return replace(options, resume=card.id if card is not None else "")
 
 
-def _join_session(seat: Seat, parting: Parting) -> None:
+def _join_session(seat: Seat) -> None:
     conversation = seat.conversation
     assert conversation is not None
     wishes = conversation.session.interface
@@ -232,20 +250,21 @@ async def _call(seat: Seat, wishes: InterfaceWishes, environ: Mapping[str, str],
 
 async def _leave(seat: Seat, parting: Parting) -> None:
     """The turn that runs gets its end, nothing is left running, and the way back is told."""
-    conversation = seat.conversation
-    if conversation is not None:
-        session = conversation.session
-        await conversation.aclose()
-        if session.entries and session.path:
-            parting.session = session.name or session.id
-            spent = session.spent
-            cost = (
-                "price unknown" if spent.unpriced and not spent.dollars else dollars(spent.dollars)
-            )
-            parting.spent = f"{tokens(spent.usage.total)} tokens, {cost}"
-        seat.stage.leave()
-        await session.aclose()
-    else:
-        seat.stage.leave()
     for task in seat.tasks:
         task.cancel()
+    await asyncio.gather(*seat.tasks, return_exceptions=True)
+    conversation = seat.conversation
+    if conversation is None:
+        seat.stage.leave()
+        return
+    session = conversation.session
+    await conversation.aclose()
+    if session.entries and session.path:
+        spent = session.spent
+        is_known = spent.dollars or not spent.unpriced
+        cost = dollars(spent.dollars) if is_known else "price unknown"
+        parting.session, parting.spent = session.id, f"{tokens(spent.usage.total)} tokens, {cost}"
+    seat.stage.leave()
+    await session.aclose()
+    if seat.folder is not None:
+        seat.folder.cleanup()

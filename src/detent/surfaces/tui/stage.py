@@ -5,7 +5,6 @@ frame follows a key at once, and events at most thirty times a second.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,11 +13,13 @@ from msgspec.structs import replace
 
 from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.blocks import Block, Card, Finished, Prose
-from detent.surfaces.tui.dialogs.dialog import Dialog, Entry
+from detent.surfaces.tui.dialogs.dialog import Dialog
 from detent.surfaces.tui.drawing import live
 from detent.surfaces.tui.drawing.blocks import Look, drawn, is_apart
 from detent.surfaces.tui.editing import text_box
 from detent.surfaces.tui.folding import fold
+from detent.surfaces.tui.folding.turns import broken_off
+from detent.surfaces.tui.questions import Questions
 from detent.surfaces.tui.screen.painter import Painter
 from detent.surfaces.tui.screen.spans import clipped
 from detent.surfaces.tui.screen.terminal import Terminal
@@ -32,8 +33,8 @@ TICK = 1 / 8
 """Seconds between two pictures of the spinner."""
 MOST_QUEUED = 5
 STOP = " (esc to interrupt)"
-SLIP = 0.3
-"""Seconds in which a dialog that has just come takes no key from somebody who was typing."""
+MOST_READ_OUT = 200
+HELD = "(stop typing for a moment to answer)"
 
 
 class Below(Struct, frozen=True):
@@ -74,26 +75,18 @@ class Stage:
         self.view = View()
         self.typed: Callable[[], Typed] = Typed
         self.below: Callable[[], Below] = Below
-        self.take_keys: Callable[[Callable[[str], None] | None], None] = lambda taker: None
-        self.put_text: Callable[[str], None] = lambda text: None
         self._todos: bool | None = None
         """Shown or not, as the person wants it; None: while a turn runs."""
         self._is_linear, self._is_still = is_linear, is_still or is_linear
-        self.is_away = False
-        """The terminal is somebody else's for a while."""
+        self.is_away = self.has_left = False
+        """The terminal is somebody else's for a while, or for good."""
         self.while_away: Callable[[], None] = lambda: None
         """Called when it is another size then."""
         self._now = now
         self._finished: list[str] = []
         self._last: Block | None = None
-        self._dialogs: deque[Dialog[Any]] = deque()
-        self._front: Dialog[Any] | None = None
-        """The one that has the keys."""
-        self._entry: Entry | None = None
-        """What the text box is open for, where a dialog wants a text,"""
-        self._draft = ""
-        """and what was typed before."""
-        self._shown_at = 0.0
+        self.questions = Questions(now, self.touch)
+        self.questions.is_asked = self._asked
         self._live, self._live_at = "", 0.0
         self._live_about: object = None
         """The live line as it was drawn last, when, and what it was drawn from."""
@@ -111,7 +104,9 @@ class Stage:
     def hear_end(self, ended: TurnEnded, dollars: float | None) -> None:
         self.view, blocks = fold(self.view, ended, self._now())
         priced = (
-            replace(block, dollars=dollars) if isinstance(block, Finished) else block
+            replace(block, dollars=dollars, is_unpriced=dollars is None)
+            if isinstance(block, Finished)
+            else block
             for block in blocks
         )  # fmt: skip
         self.show(*priced)
@@ -119,7 +114,9 @@ class Stage:
 
     def rest(self) -> None:
         """No turn runs any more, also where none has told its end."""
-        self.view = replace(self.view, tally=None)
+        if self.view.is_running:
+            self.view, blocks = broken_off(self.view, self._now())
+            self.show(*blocks)
 
     def show(self, *blocks: Block) -> None:
         """For good: they go up into the scrollback with the next frame."""
@@ -138,57 +135,16 @@ class Stage:
 
     async def ask(self, dialog: Dialog[T]) -> T:
         """One at a time, in the order in which they come."""
-        self._dialogs.append(dialog)
-        self._settle_keys()
-        try:
-            return await dialog.answer
-        finally:
-            self._dialogs.remove(dialog)
-            self._settle_keys()
+        return await self.questions.ask(dialog)
 
     @property
     def dialog(self) -> Dialog[Any] | None:
-        return self._dialogs[0] if self._dialogs else None
+        return self.questions.front
 
-    def _settle_keys(self) -> None:
-        """Who gets the keys now: the dialog in front, or the text box for it or for the person."""
-        dialog = self.dialog
-        if dialog is not self._front:
-            self._front, self._shown_at = dialog, self._now()
-        self._settle_text(dialog.entry if dialog and not dialog.answer.done() else None)
-        self.take_keys(self.press if dialog and self._entry is None else None)
-        self.touch()
-
-    def _settle_text(self, entry: Entry | None) -> None:
-        """The text box is a dialog's while that wants a text, and then again as it was before,
-        however the dialog has ended."""
-        if entry is self._entry:
-            return
-        if self._entry is None:
-            self._draft = self.typed().text
-        self._entry = entry
-        self.put_text(self._draft if entry is None else entry.text)
-
-    def press(self, key: str) -> None:
-        """A key for the dialog in front. Who was typing when it came did not mean it."""
-        dialog, typed = self.dialog, self.typed().text
-        if dialog is None:
-            return
-        if typed and key != "escape" and self._now() - self._shown_at < SLIP:
-            self.put_text(typed + key if len(key) == 1 else typed)
-            return
-        dialog.press(key)
-        self._settle_keys()
-
-    def give(self, text: str) -> bool:
-        """What was typed for a dialog, where one waits for it."""
-        dialog = self.dialog
-        if dialog is None or dialog.entry is None:
-            return False
-        self.put_text("")
-        dialog.give(text)
-        self._settle_keys()
-        return True
+    def _asked(self, dialog: Dialog[Any]) -> None:
+        """For who listens to the screen a question is read out once, and answered by its number."""
+        if self._is_linear:
+            self.show_lines(["", *dialog.lines(self.look, MOST_READ_OUT)])
 
     # --- frames
 
@@ -204,13 +160,13 @@ class Stage:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self.is_away or self._terminal.is_gone:
+        if self.is_away or self.has_left or self._terminal.is_gone:
             return
         if self._terminal.size() != (self.painter.width, self.painter.height):
             self.resize()  # before the signal that tells of it: a frame must fit
-        finished, self._finished = self._finished, []
         below = self.below()
         lines, cursor = self._lines(below)
+        finished, self._finished = self._finished, []
         self.painter.frame(finished, lines, cursor)
         self._painted_at = asyncio.get_running_loop().time()
         self._keep_moving(below)
@@ -264,7 +220,7 @@ class Stage:
         finished, self._finished = self._finished, []
         self.painter.frame(finished, [], (0, 0))
         self.painter.erase()
-        self.is_away = True
+        self.has_left = True
 
     def _lines(self, below: Below) -> tuple[list[str], tuple[int, int] | None]:
         now = self._now()
@@ -272,13 +228,24 @@ class Stage:
         room = self.painter.height - 2
         dialog = self.dialog
         if dialog is not None:
-            asked = dialog.lines(self.look, room if dialog.entry is None else room - 4)
+            asked = self._question(dialog, room)
             left = room - len(asked) - 1
             above = lines[-left:] if left > 0 else []
             lines = [*above, *([""] if above else []), *asked]
             if dialog.entry is None:
                 return lines, None
         return self._with_text_box(lines, below, room)
+
+    def _question(self, dialog: Dialog[Any], room: int) -> list[str]:
+        if self._is_linear:
+            if dialog.entry is not None:
+                return [dialog.entry.title]
+            return [HELD if self.questions.is_held else "Your answer?"]
+        asked = dialog.lines(self.look, room if dialog.entry is None else room - 4)
+        if self.questions.is_held and asked:
+            held = clipped(f"{HELD} {one_line(self.typed().text)}", self.look.width)
+            asked[-1] = self.look.theme.paint("warning", held)
+        return asked
 
     def _with_text_box(
         self, lines: list[str], below: Below, room: int
@@ -295,7 +262,7 @@ class Stage:
         if lines[-1:] != [""] and (lines or self._last is not None):
             lines = [*lines, ""]
         row = len(lines) + cursor[0]
-        under = () if entry else below.menu or below.footer
+        under = () if entry or self._is_linear else below.menu or below.footer
         return [*lines, *box, *under], (row, cursor[1])
 
     def _at_work(self, below: Below, now: float) -> list[str]:

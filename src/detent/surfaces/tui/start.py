@@ -9,8 +9,6 @@ from detent.surfaces.tui.screen.terminal import Terminal, is_dumb
 from detent.surfaces.wishes import options_from
 from detent.types.errors import BadInput
 
-CRASHED = 1
-
 
 def start(arguments: Arguments, environ: Mapping[str, str] = os.environ) -> int:
     """What is wrong with the command line is found before the terminal is touched. From then on

@@ -46,10 +46,13 @@ class Transcript:
             case "end" | "G":
                 self._up = 0
             case _ if key in LEAVE:
-                if not self.over.done():
-                    self.over.set_result(None)
+                self.close()
                 return
         self.paint(write)
+
+    def close(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
 
     @property
     def _rows(self) -> int:

@@ -443,7 +443,7 @@ def test_nothing_is_trusted_by_pressing_enter(tmp_path: Path) -> None:
 def test_what_the_files_ask_for_is_told_as_it_is(tmp_path: Path) -> None:
     text = seen(trusting(tmp_path, wishes=40), height=14)
     assert "<U+001B>[2J evil 0" in text and "\x1b" not in text
-    assert "more lines: detent trust" in text
+    assert "more lines: all of it stands above" in text
     assert "Do not trust it" in text and "Trust it this time" in text
 
 
@@ -492,7 +492,7 @@ def test_every_kind_of_question_gets_its_dialog() -> None:
         kinds = (PermissionDialog, ChoosingDialog, PlanDialog)
         for task, kind in zip(waiting, kinds, strict=True):
             assert isinstance(stage.dialog, kind)
-            stage.press("escape")
+            stage.questions.press("escape")
             assert not (await task).allowed
         await settle()
         assert called == [f"{one.proposal.tool} needs your answer" for one in asked], (

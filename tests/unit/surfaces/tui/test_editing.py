@@ -12,7 +12,7 @@ from detent.app.past_prompts import PastPrompts
 from detent.surfaces.tui.editing import text_box
 from detent.surfaces.tui.editing.completing import MOST, SHOWN, STALE, Completion, Offer
 from detent.surfaces.tui.editing.fuzzy import SLICE, best
-from detent.surfaces.tui.editing.keyboard import Keyboard, key_names
+from detent.surfaces.tui.editing.keyboard import Keyboard
 from detent.surfaces.tui.editing.keys import KEYS, listed
 from detent.surfaces.tui.editing.pasting import MOST_CHARACTERS, MOST_LINES, Pasted
 from detent.surfaces.tui.editing.recalling import Recall
@@ -327,4 +327,3 @@ def test_every_key_that_is_listed_does_something() -> None:
     assert all(callable(getattr(Controls, f"_{action}", None)) for action in actions)
     assert len({key.keys for key in KEYS}) == len(KEYS), "none is bound twice"
     assert all(name and about for name, about in listed())
-    assert len(set(key_names())) == len(list(key_names()))

@@ -36,7 +36,7 @@ def play(body: Callable[[], Awaitable[None]]) -> None:
 
 def press(box: Box, key: str) -> None:
     assert box.taker is not None, "the keys are the text box's"
-    box.taker(key)
+    box.taker.press(key)
 
 
 # --- frames
@@ -300,5 +300,21 @@ def test_a_list_on_the_stage_hides_the_text_box() -> None:
         assert "Which model?" not in terminal.screen and "Describe a task" in terminal.screen
         assert not terminal.glass.cursor.hidden
         stage.leave()
+
+    play(body)
+
+
+def test_a_call_of_a_turn_that_has_broken_off_is_not_at_work_any_more() -> None:
+    async def body() -> None:
+        stage, terminal, _ = staged()
+        stage.hear(PROMPT)
+        stage.hear(TextDelta(0, "half a sen"))
+        stage.hear(started("c"))
+        stage.rest()
+        stage.paint()
+        assert "▸" not in terminal.screen and "esc to interrupt" not in terminal.screen
+        assert "half a sen" in terminal.screen, "what was written so far is kept"
+        stage.leave()
+        assert "half a sen" in terminal.screen
 
     play(body)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from detent.sdk.options import Options
 from detent.surfaces.tui import footer, header
 from detent.surfaces.tui.screen.spans import columns
 from detent.types.budget import Spent
@@ -29,7 +30,7 @@ def session(**more: Any) -> Any:
         "left": dict,
         "price": lambda model, usage: 0.25,
     }
-    return SimpleNamespace(**{**known, **more})
+    return SimpleNamespace(**{"options": Options(), **known, **more})
 
 
 def line(context: int = 0, vim: str = "", hint: str = "", width: int = 100, **more: Any) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -300,3 +301,22 @@ def test_colours_of_others_are_no_text() -> None:
     line = "\x1b[38:5:1mred words\x1b[0m"
     assert columns(line) == 9
     assert clipped(line, 5) == "\x1b[38:5:1mred …\x1b[0m"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("abcdefghe\u0301", "abcdefghex"),
+        ("abcdefghe\u0301", "abcdefghe"),
+        ("abcdefghe", "abcdefghe\u0301"),
+        ("abcdefghe\u0301x", "abcdefghe\u0302x"),
+        ("abcdefgh日x", "abcdefgh日y"),
+        ("abcdefgh日", "abcdefghij"),
+    ],
+)
+def test_a_line_of_which_only_the_end_differs(before: str, after: str) -> None:
+    painter, writes, glass = painted()
+    painter.frame([], [before], (0, 0))
+    painter.frame([], [after], (0, 0))
+    assert glass.past[0] == normalize("NFC", after)
+    assert "abcd" not in writes[1], "the beginning stands there already"

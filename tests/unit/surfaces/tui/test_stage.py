@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 
 from detent.surfaces.tui.dialogs.dialog import Dialog, Entry
 from detent.surfaces.tui.drawing.blocks import Look
-from detent.surfaces.tui.stage import SLIP
+from detent.surfaces.tui.editing.keyboard_terms import Taker
+from detent.surfaces.tui.questions import PAUSE
+from detent.surfaces.tui.stage import Stage
 from detent.types.content import Text
 from detent.types.events import (
     Prompted,
@@ -20,8 +22,12 @@ PROMPT = Prompted(turn=1, content=(Text("go"),))
 class Noting(Dialog[str]):
     """Keeps every key; `e` wants a text."""
 
-    def __init__(self, name: str = "", text: str = "", *, at_once: bool = False) -> None:
+    def __init__(
+        self, name: str = "", text: str = "", *, at_once: bool = False, unasked: bool = False
+    ) -> None:
         super().__init__()
+        self.comes_unasked, self.is_all_entry = unasked, at_once
+        self.pasted: list[str] = []
         self.keys: list[str] = []
         self.name, self._text = name, text
         if at_once:
@@ -36,6 +42,9 @@ class Noting(Dialog[str]):
             self.entry = Entry("Which?", self._text)
         elif key in ("enter", "escape"):
             self.resolve(key)
+
+    def paste(self, text: str) -> None:
+        self.pasted.append(text)
 
     def give(self, text: str) -> None:
         self.entry = None
@@ -56,7 +65,7 @@ def play(body: Callable[[], Awaitable[None]]) -> None:
 
 def press(box: Box, key: str) -> None:
     assert box.taker is not None, "the keys are the text box's"
-    box.taker(key)
+    box.taker.press(key)
 
 
 # --- dialogs
@@ -98,34 +107,53 @@ def test_a_question_that_is_withdrawn_makes_room_for_the_next() -> None:
     play(body)
 
 
-def test_who_was_typing_when_a_dialog_came_did_not_mean_it() -> None:
+def typed(stage: Stage, box: Box, clock: Clock, *keys: str) -> None:
+    """As somebody types: a key each 0.1 s, whoever gets it."""
+    for key in keys:
+        clock.now += 0.1
+        stage.questions.key_pressed()
+        if box.taker is not None:
+            box.taker.press(key)
+        else:
+            box.text += key
+
+
+def test_who_is_typing_when_a_dialog_comes_does_not_mean_it() -> None:
+    """However long it goes on, and whether anything was typed before: it takes a pause."""
+
     async def body() -> None:
         clock = Clock()
-        stage, _, box = staged(now=clock)
-        box.text = "and then"
-        dialog = Noting()
-        asked = asyncio.create_task(stage.ask(dialog))
-        await settle()
-        for key in (" ", "1", "enter"):
-            press(box, key)
-        assert dialog.keys == [] and box.text == "and then 1", "what is typed is typed on"
-        clock.now += SLIP + 0.01
-        press(box, "1")
-        assert dialog.keys == ["1"]
-        press(box, "enter")
-        await asked
-        assert box.text == "and then 1"
-        stage.leave()
+        for draft in ("", "and then"):
+            stage, terminal, box = staged(now=clock)
+            box.text = draft
+            typed(stage, box, clock, "x")
+            dialog = Noting(unasked=True)
+            asked = asyncio.create_task(stage.ask(dialog))
+            await settle()
+            typed(stage, box, clock, *" yes 1", "enter", "y")
+            stage.questions.paste("enter")
+            assert dialog.keys == dialog.pasted == [], "all of it was meant for the text box"
+            assert box.text == f"{draft}x yes 1yenter"
+            stage.paint()
+            assert "stop typing" in terminal.screen, "and it is said why"
+            clock.now += PAUSE
+            stage.questions._look_for_pause()
+            assert not stage.questions.is_held
+            typed(stage, box, clock, "1", "enter")
+            assert dialog.keys == ["1", "enter"] and await asked == "enter"
+            stage.leave()
 
     play(body)
 
 
 def test_escape_and_the_keys_of_who_was_not_typing_count_at_once() -> None:
     async def body() -> None:
-        for text, key in (("", "1"), ("typing", "escape")):
-            stage, _, box = staged()
-            box.text = text
-            dialog = Noting()
+        for was_typing, key in ((False, "1"), (True, "escape")):
+            clock = Clock()
+            stage, _, box = staged(now=clock)
+            if was_typing:
+                typed(stage, box, clock, "x")
+            dialog = Noting(unasked=True)
             asked = asyncio.create_task(stage.ask(dialog))
             await settle()
             press(box, key)
@@ -137,22 +165,72 @@ def test_escape_and_the_keys_of_who_was_not_typing_count_at_once() -> None:
     play(body)
 
 
+def test_a_dialog_that_the_person_has_called_for_is_not_guarded() -> None:
+    async def body() -> None:
+        clock = Clock()
+        stage, _, box = staged(now=clock)
+        typed(stage, box, clock, "x")
+        asked = asyncio.create_task(stage.ask(Noting()))
+        await settle()
+        press(box, "enter")
+        assert await asked == "enter"
+        stage.leave()
+
+    play(body)
+
+
 def test_each_dialog_is_guarded_anew() -> None:
     async def body() -> None:
         clock = Clock()
         stage, _, box = staged(now=clock)
-        box.text = "typing"
-        first, second = Noting(), Noting()
+        first, second = Noting(unasked=True), Noting(unasked=True)
         asked = [asyncio.create_task(stage.ask(dialog)) for dialog in (first, second)]
         await settle()
-        clock.now += 10
-        press(box, "enter")
+        typed(stage, box, clock, "enter")
         await settle()
-        press(box, "enter")
+        typed(stage, box, clock, "enter", "enter")
         assert second.keys == [], "it has only just come"
-        clock.now += SLIP + 0.01
+        clock.now += PAUSE
+        stage.questions._look_for_pause()
         press(box, "enter")
         await asyncio.gather(*asked)
+        stage.leave()
+
+    play(body)
+
+
+def test_what_is_pasted_is_never_a_key() -> None:
+    async def body() -> None:
+        stage, _, box = staged()
+        dialog = Noting(unasked=True)
+        asked = asyncio.create_task(stage.ask(dialog))
+        await settle()
+        assert box.taker is not None
+        box.taker.paste("enter")
+        assert dialog.keys == [] and dialog.pasted == ["enter"] and not asked.done()
+        press(box, "enter")
+        await asked
+        stage.leave()
+
+    play(body)
+
+
+def test_a_screen_of_its_own_has_the_keys_until_a_question_comes() -> None:
+    async def body() -> None:
+        stage, _, box = staged()
+        pressed: list[str] = []
+        closed: list[bool] = []
+        stage.questions.lend(Taker(pressed.append), lambda: closed.append(True))
+        press(box, "down")
+        dialog = Noting(unasked=True)
+        asked = asyncio.create_task(stage.ask(dialog))
+        await settle()
+        assert closed == [True], "it is told to make room"
+        press(box, "enter")
+        assert pressed == ["down", "enter"] and dialog.keys == [], "not before it has"
+        stage.questions.take_back()
+        press(box, "enter")
+        assert await asked == "enter"
         stage.leave()
 
     play(body)
@@ -168,15 +246,14 @@ def test_a_draft_is_kept_while_a_dialog_has_the_text_box() -> None:
         box.text = "half a thought"
         asked = asyncio.create_task(stage.ask(Noting(text="the command")))
         await settle()
-        clock.now += SLIP + 0.01
         press(box, "e")
         assert box.text == "the command" and box.taker is None
         box.text = "another command"
-        assert stage.give(box.text)
+        assert stage.questions.give(box.text)
         assert await asked == "another command"
         await settle()
         assert box.text == "half a thought"
-        assert not stage.give("more"), "nobody waits for it"
+        assert not stage.questions.give("more"), "nobody waits for it"
         stage.leave()
 
     play(body)
@@ -190,13 +267,13 @@ def test_leaving_a_text_that_a_dialog_wanted_gives_the_draft_back() -> None:
             box.text = draft
             asked = asyncio.create_task(stage.ask(Noting(text="rm -rf build")))
             await settle()
-            clock.now += SLIP + 0.01
             press(box, "e")
-            box.text = ""  # as the escape key does it
-            stage.press("escape")
-            assert await asked == "escape"
-            await settle()
+            stage.questions.back()
             assert box.text == draft, "and not what the dialog was about"
+            press(box, "escape")
+            assert await asked == "escape", "one level up, then out"
+            await settle()
+            assert box.text == draft
             stage.leave()
 
     play(body)
@@ -210,7 +287,6 @@ def test_a_text_whose_dialog_was_withdrawn_does_not_become_a_prompt() -> None:
             box.text = draft
             asked = asyncio.create_task(stage.ask(Noting(text="rm -rf build")))
             await settle()
-            clock.now += SLIP + 0.01
             press(box, "e")
             asked.cancel()
             await settle()
@@ -230,7 +306,7 @@ def test_a_dialog_that_wants_a_text_at_once_gets_none_that_was_typed_before() ->
         await settle()
         assert box.text == ""
         box.text = "sk-1"
-        assert stage.give(box.text)
+        assert stage.questions.give(box.text)
         assert await asked == "sk-1"
         await settle()
         assert box.text == "fix the bug"
@@ -250,7 +326,7 @@ def test_a_dialog_that_comes_meanwhile_waits_for_the_text() -> None:
         later = asyncio.create_task(stage.ask(second))
         await settle()
         assert box.taker is None and box.text == "my rea"
-        stage.give("my reason")
+        stage.questions.give("my reason")
         assert await asked == "my reason"
         await settle()
         press(box, "enter")

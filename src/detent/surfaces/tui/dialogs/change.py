@@ -20,7 +20,7 @@ def hunks_of(tool: str, arguments: dict[str, Any], cwd: str) -> list[dict[str, A
 def compared(before: str, after: str) -> list[dict[str, Any]]:
     from difflib import SequenceMatcher
 
-    old, new = before.splitlines(), after.splitlines()
+    old, new = before.split("\n"), after.split("\n")
     if len(old) * len(new) > 4_000_000:
         return []
     found = []

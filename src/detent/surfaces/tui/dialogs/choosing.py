@@ -17,6 +17,8 @@ HINT = "enter: answer · esc: do not answer"
 class ChoosingDialog(Dialog[Answer]):
     """One question after the other; leaving any of them leaves all."""
 
+    comes_unasked = True
+
     def __init__(self, arguments: dict[str, Any]) -> None:
         super().__init__()
         self._arguments = arguments

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing.blocks import Look
 from detent.surfaces.tui.screen.spans import Span, clipped, columns, painted, wrapped
 
@@ -24,6 +25,10 @@ class Entry(Struct, frozen=True):
 class Dialog(Generic[T]):
     """`press` gets the names of keys, and characters as they are."""
 
+    comes_unasked = False
+    """The person did not call for it: a key that is just being pressed is not meant for it."""
+    is_all_entry = False
+    """It is nothing but its text box: who leaves that leaves it."""
     entry: Entry | None = None
     """Set: the text box is open for it, and `give` gets what was typed."""
 
@@ -38,6 +43,9 @@ class Dialog(Generic[T]):
 
     def give(self, text: str) -> None:
         """What was typed, where it wanted a text."""
+
+    def paste(self, text: str) -> None:
+        """Where nothing is typed, nothing is pasted."""
 
     def resolve(self, answer: T) -> None:
         if not self.answer.done():
@@ -90,16 +98,17 @@ class Rows:
         for number, row in enumerate(self.rows[first : first + most], first):
             role = "accent" if number == self.at else ""
             sign = f"{'❯' if number == self.at else ' '} {number + 1}. "
-            spans = [Span(row.label, role)]
-            gap = " " * (max(0, wide - columns(row.label)) + 2)
-            if row.about and columns(f"{sign}{row.label}{gap}{row.about}") <= look.width:
-                spans.append(Span(f"{gap}{row.about}", "faint"))
+            label, about = one_line(row.label), one_line(row.about)
+            spans = [Span(label, role)]
+            gap = " " * (max(0, wide - columns(label)) + 2)
+            if about and columns(f"{sign}{label}{gap}{about}") <= look.width:
+                spans.append(Span(f"{gap}{about}", "faint"))
             lines = wrapped(spans, max(4, look.width - len(sign)))
             for at, line in enumerate(lines):
                 margin = look.theme.paint(role, sign) if at == 0 else " " * len(sign)
                 found.append(margin + painted(line, look.theme))
-            if row.about and len(spans) == 1:
-                about = clipped(f"{' ' * len(sign)}{row.about}", look.width)
+            if about and len(spans) == 1:
+                about = clipped(f"{' ' * len(sign)}{about}", look.width)
                 found.append(look.theme.paint("faint", about))
         return found
 

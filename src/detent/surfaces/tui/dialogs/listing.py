@@ -39,7 +39,9 @@ class Listing(Dialog[Row | None]):
         return [*head, *found, look.theme.paint("faint", clipped(hint, look.width))]
 
     def press(self, key: str) -> None:
-        if key in ("escape", "ctrl+c", "ctrl+d"):
+        if key == "escape" and self._typed:
+            self._narrow("")
+        elif key in ("escape", "ctrl+c", "ctrl+d"):
             self.resolve(None)
         elif key in ("erase", "erase word", "erase all"):
             self._narrow(self._typed[:-1] if key == "erase" else "")
@@ -49,6 +51,9 @@ class Listing(Dialog[Row | None]):
             self.resolve(self._rows.chosen)
         if (row := self._rows.chosen) is not None:
             self._moved(row)
+
+    def paste(self, text: str) -> None:
+        self._narrow(self._typed + " ".join(text.split()))
 
     def _narrow(self, typed: str) -> None:
         self._typed = typed

@@ -25,22 +25,30 @@ SCOPES: dict[Scope, str] = {
     "user": "for you everywhere",
 }
 MOST_RULES, MOST_SHOWN, MOST_LINES = 3, 16, 100_000
-YES, NO = "yes", "no"
+MOST_REASON = 4
+YES, NO, EDITS = "yes", "no", "accept edits"
+EDITING = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 HINT = "tab: how long the rule holds · e: edit · ?: why am I asked · esc: no, and stop"
 
 
 class PermissionDialog(Dialog[Answer]):
+    comes_unasked = True
+
     def __init__(
         self,
         question: Question,
         explain: "Callable[[], Explanation | None]",
         reach: str = "",
+        show: Callable[[list[str]], None] = lambda lines: None,
     ) -> None:
-        """`explain` says what the gate has found in it; `reach` what a command could touch."""
+        """`explain` says what the gate has found in it; `reach` what a command could touch; `show`
+        puts into the scrollback what has no room here: nobody agrees to what is not seen."""
         super().__init__()
         self._question = question
         self._explain = explain
-        self._reach = reach
+        self._reach, self._show = reach, show
+        self._shown_for = 0
+        """The width at which all of it was put into the scrollback."""
         self._scope: Scope = "session"
         self._why: list[str] = []
         self._rows = Rows(())
@@ -69,8 +77,10 @@ class PermissionDialog(Dialog[Answer]):
         at = self._rows.at
         kept = SCOPES[self._scope]
         rules = self._question.rules[:MOST_RULES]
+        is_edit = self._tool in EDITING
         self._rows = Rows((
             Row("Yes, this once", value=YES),
+            *((Row("Yes, and accept edits in this session", value=EDITS),) if is_edit else ()),
             *(Row(f"Yes, and always {kept}: {visible(rule)}", value=rule) for rule in rules),
             Row("No, and tell why", value=NO),
         ))  # fmt: skip
@@ -78,6 +88,8 @@ class PermissionDialog(Dialog[Answer]):
 
     def press(self, key: str) -> None:
         match key:
+            case "escape" if self._why:
+                self._why = []
             case "escape" | "ctrl+c":
                 self.resolve(Answer(False, STOPPED, interrupt=True, by="user"))
             case "tab":
@@ -101,6 +113,8 @@ class PermissionDialog(Dialog[Answer]):
         value = row.value if row is not None else NO
         if value == YES:
             self.resolve(Answer(True, by="user"))
+        elif value == EDITS:
+            self.resolve(Answer(True, mode="acceptEdits", by="user"))
         elif value == NO:
             self._wanted = "reason"
             self.entry = Entry("Tell the model why, or what to do instead (enter alone: just no)")
@@ -126,8 +140,12 @@ class PermissionDialog(Dialog[Answer]):
         who = f"The subagent {visible(question.agent)}" if question.agent else "Detent"
         head = wrapped([Span(f"{who} wants to use {visible(self._tool)}", "asking")], look.width)
         what, most = self.what(look), self._room(look, height)
+        if len(what) > most and self._shown_for != look.width:
+            self._shown_for = look.width
+            title = clipped(f"{visible(self._tool)} would do all of this:", look.width)
+            self._show(["", theme.paint("asking", title), *what])
         around = [clipped(line, look.width) for line in _around(question, self._reach)]
-        reason = wrapped([Span(visible(question.reason), "faint")], look.width - 2)
+        reason = wrapped([Span(visible(question.reason), "faint")], look.width - 2)[:MOST_REASON]
         rows = self._rows.lines(look, 9)
         lines = [*(painted(row, theme) for row in head), *what[:most], *_more(what, most)]
         lines += [theme.paint("faint", line) for line in around]
@@ -137,7 +155,8 @@ class PermissionDialog(Dialog[Answer]):
         lines += [theme.paint("faint", line) for line in why]
         if self.entry is not None:
             return [*lines, "", theme.paint("strong", self.entry.title)]
-        return [*lines, "", *rows, theme.paint("faint", clipped(HINT, look.width))]
+        hint = HINT if question.rules else HINT.partition(" · ")[2]
+        return [*lines, "", *rows, theme.paint("faint", clipped(hint, look.width))]
 
     def _room(self, look: Look, height: int) -> int:
         """Lines for what would run: the ways to answer must be seen in any case. Why it is asked
@@ -159,14 +178,12 @@ class PermissionDialog(Dialog[Answer]):
             path = str(arguments.get("file_path", ""))
             added, removed = diff.counted_lines(self._hunks)
             head = f"{visible(path)}  +{added} -{removed}"
-            drawn = diff.drawn(self._hunks, path, look.width - 2, look.theme, MOST_LINES)
+            drawn = diff.drawn(
+                self._hunks, path, look.width - 2, look.theme, MOST_LINES, wraps=True
+            )
             return [f"  {head}", *(f"  {line}" for line in drawn)]
         change, rest_of = change_lines(self._tool, arguments)
         return _whole([_data(rest_of), *change], "", look)
-
-    def is_long(self, look: Look, height: int) -> bool:
-        """It does not fit into a dialog: all of it belongs into the scrollback first."""
-        return len(self.what(look)) > self._room(look, height)
 
 
 def edited_key(tool: str, arguments: dict[str, Any]) -> str:
@@ -184,14 +201,19 @@ def _around(question: Question, reach: str) -> list[str]:
     hosts = [visible(effect.host) for effect in proposal.effects if isinstance(effect, Connects)]
     outside = any(isinstance(effect, Runs) and effect.outside for effect in proposal.effects)
     if writes and proposal.tool not in ("Edit", "Write", "MultiEdit"):
-        lines.append(f"  writes {', '.join(writes[:4])}")
+        lines.append(f"  writes {_several(writes)}")
     if hosts:
-        lines.append(f"  network: {', '.join(hosts[:4])}")
+        lines.append(f"  network: {_several(hosts)}")
     if outside:
         lines.append("  outside of the sandbox: with all of your rights, the network included")
     elif reach:
         lines.append(f"  {reach}")
     return lines
+
+
+def _several(names: list[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more
 
 
 def _told(found: "Explanation | None", question: Question) -> list[str]:

@@ -7,6 +7,8 @@ from detent.surfaces.tui.screen.spans import clipped
 
 
 class PlanDialog(Dialog[Answer]):
+    comes_unasked = True
+
     def __init__(self) -> None:
         super().__init__()
         self._rows = Rows((

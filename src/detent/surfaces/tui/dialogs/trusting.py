@@ -1,5 +1,6 @@
 """Whether this folder's files may do what they ask for. Nothing of them counts before."""
 
+from collections.abc import Callable
 from typing import Literal
 
 from detent.sdk.trust import WouldRun
@@ -13,9 +14,15 @@ Choice = Literal["for good", "this time", "no"]
 
 
 class TrustDialog(Dialog[Choice]):
-    def __init__(self, found: WouldRun) -> None:
+    comes_unasked = True
+
+    def __init__(
+        self, found: WouldRun, show: Callable[[list[str]], None] = lambda lines: None
+    ) -> None:
+        """`show` puts into the scrollback what has no room here: nobody trusts what is not seen."""
         super().__init__()
-        self._found = found
+        self._found, self._show = found, show
+        self._shown_for = 0
         self._rows = Rows((
             Row("Trust it, until one of these files asks for something else", value="for good"),
             Row("Trust it this time", value="this time"),
@@ -35,7 +42,11 @@ class TrustDialog(Dialog[Choice]):
         about = [row for line in told(self._found) for row in _whole(line, look)]
         most = max(2, height - len(rows) - 3)
         if len(about) > most:
-            about = [*about[: most - 1], f"  … {len(about) - most + 1} more lines: detent trust"]
+            if self._shown_for != look.width:
+                self._shown_for = look.width
+                self._show(about)
+            left = len(about) - most + 1
+            about = [*about[: most - 1], f"  … {left} more lines: all of it stands above"]
         return [clipped(head, look.width), *about, "", *rows]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from detent.surfaces.tables.widths import width_of
 from detent.surfaces.tui.drawing.highlight import highlighted
 from detent.surfaces.tui.screen.spans import Span, clipped, painted
 from detent.surfaces.tui.screen.themes import Theme
@@ -32,11 +33,19 @@ def counted_lines(hunks: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
 
 
 def drawn(
-    hunks: Sequence[Mapping[str, Any]], file: str, width: int, theme: Theme, most: int
+    hunks: Sequence[Mapping[str, Any]],
+    file: str,
+    width: int,
+    theme: Theme,
+    most: int,
+    *,
+    wraps: bool = False,
 ) -> list[str]:
+    """`wraps`: what is too long for a line goes on in the next; else it is cut."""
     rows = [row for number, hunk in enumerate(hunks) for row in _with_gap(number, hunk)]
     digits = len(str(max((row.number for row in rows), default=1)))
-    lines = [_line(row, file, digits, theme) for row in rows[:most]]
+    rooms = max(8, width - digits - 3) if wraps else 0
+    lines = [line for row in rows[:most] for line in _line(row, file, digits, theme, rooms)]
     if len(rows) > most:
         lines.append(theme.paint("faint", f"… {len(rows) - most} more lines (ctrl+o shows all)"))
     return [clipped(line, width) for line in lines]
@@ -81,18 +90,38 @@ def _paired(removed: list[Row], added: list[Row]) -> Iterator[Row]:
         yield from (*removed, *added)
 
 
-def _line(row: Row, file: str, digits: int, theme: Theme) -> str:
+def _line(row: Row, file: str, digits: int, theme: Theme, room: int) -> list[str]:
     if row.sign == "…":
-        return theme.paint("faint", " " * digits + " …")
-    margin = theme.paint("faint", f"{row.number:>{digits}} ")
+        return [theme.paint("faint", " " * digits + " …")]
     role = {"+": "added", "-": "removed"}.get(row.sign, "")
     text = visible(row.text.expandtabs(4))
-    sign = theme.paint(role, f"{row.sign} ")
     if not role:
-        return margin + sign + painted(highlighted(text, file=file), theme)
-    if row.partner is None:
-        return margin + sign + theme.paint(role, text)
-    return margin + sign + painted(_marked(text, visible(row.partner.expandtabs(4)), role), theme)
+        spans = highlighted(text, file=file)
+    elif row.partner is None:
+        spans = [Span(text, role)]
+    else:
+        spans = _marked(text, visible(row.partner.expandtabs(4)), role)
+    margin = theme.paint("faint", f"{row.number:>{digits}} ") + theme.paint(role, f"{row.sign} ")
+    rows = _chopped(spans, room) if room else [spans]
+    others = " " * (digits + 1) + theme.paint(role, f"{row.sign} ")
+    return [(others if at else margin) + painted(part, theme) for at, part in enumerate(rows)]
+
+
+def _chopped(spans: Sequence[Span], room: int) -> list[list[Span]]:
+    """Exactly as it stands, blanks and all: somebody decides about it."""
+    rows: list[list[Span]] = [[]]
+    taken = 0
+    for span in spans:
+        for char in span.text:
+            if taken + width_of(char) > room:
+                rows.append([])
+                taken = 0
+            taken += width_of(char)
+            if rows[-1] and rows[-1][-1].role == span.role:
+                rows[-1][-1] = Span(rows[-1][-1].text + char, span.role)
+            else:
+                rows[-1].append(Span(char, span.role))
+    return rows
 
 
 def _marked(text: str, partner: str, role: str) -> list[Span]:

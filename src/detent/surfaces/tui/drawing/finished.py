@@ -67,9 +67,11 @@ def _file(file: FileTally, cwd: str) -> list[Span]:
 
 
 def _took(block: Finished) -> str:
-    cost = "price unknown" if block.dollars is None else dollars(block.dollars)
+    cost = "price unknown" if block.is_unpriced else ""
+    if block.dollars is not None and not block.is_unpriced:
+        cost = dollars(block.dollars)
     parts = [f"{tokens(block.tokens)} tokens", cost, seconds(block.ended.ms / 1000)]
-    return " · ".join(parts)
+    return " · ".join(filter(None, parts))
 
 
 def _short(command: str) -> str:

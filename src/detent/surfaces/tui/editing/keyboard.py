@@ -3,7 +3,7 @@ edits the text, in the manner of Emacs or vi. It draws nothing: frames are the p
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.renderer import Renderer
 from prompt_toolkit.styles import DummyStyle
 
+from detent.surfaces.tui.editing.keyboard_terms import Taker
 from detent.surfaces.tui.editing.keys import KEYS, Key
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ NAMES = {
 }  # fmt: skip
 """Keys as dialogs know them."""
 
-Take = Callable[[str], None]
 Act = Callable[[str], bool]
 
 
@@ -70,11 +70,13 @@ class Keyboard:
         self.act: Act = lambda action: False
         """Gets the name of an action and says whether it did something; what it did not do, the
         text box does."""
-        self.taker: Take | None = None
+        self.taker: Taker | None = None
         """Gets every key instead of the text box: a dialog is open."""
         self.is_running: Callable[[], bool] = lambda: False
         self.on_paste: Callable[[str], str] = lambda text: text
         self.on_change: Callable[[], None] = lambda: None
+        self.on_key: Callable[[], None] = lambda: None
+        """Before any key, whoever gets it."""
         self._buffer = Buffer(multiline=True, on_text_changed=lambda _: self.on_change())
         self._app: Application[None] = Application(
             layout=Layout(Window(BufferControl(self._buffer))),
@@ -87,8 +89,12 @@ class Keyboard:
             terminal_size_polling_interval=None,
             max_render_postpone_time=None,
         )
+        self._app.key_processor.before_key_press += lambda _: self.on_key()
         self._app.ttimeoutlen = self._app.timeoutlen = ESCAPE_WAIT
         self._app.renderer = _Frames(self._app, paint, resize)
+
+    def take_keys(self, taker: Taker | None) -> None:
+        self.taker = taker
 
     async def listen(self, early: str = "") -> None:
         """Until `stop`; first what was typed before. Raises EOFError when the terminal is gone."""
@@ -219,11 +225,11 @@ class Keyboard:
         pressed = event.key_sequence[0]
         name = NAMES.get(pressed.key) if isinstance(pressed.key, Keys) else None
         if name is not None:
-            self.taker(name)
+            self.taker.press(name)
         elif pressed.key == Keys.BracketedPaste:
-            self.taker(" ".join(pressed.data.split()))
-        elif pressed.data.isprintable():
-            self.taker(pressed.data)
+            self.taker.paste(pressed.data)
+        elif len(pressed.data) == 1 and pressed.data.isprintable():
+            self.taker.press(pressed.data)
 
     def _pasted(self, event: KeyPressEvent) -> None:
         text = event.data.replace("\r\n", "\n").replace("\r", "\n")
@@ -259,8 +265,3 @@ class _Frames(Renderer):
 
     def clear(self) -> None:
         self._resize()
-
-
-def key_names() -> Iterator[str]:
-    """Every name a dialog may be given, beside characters."""
-    yield from dict.fromkeys(NAMES.values())

@@ -28,7 +28,8 @@ class Pasted:
         lines = text.count("\n") + 1
         if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
             return text
-        number = len(self._texts) + 1
+        known = (number for number, other in self._texts.items() if other == text)
+        number = next(known, len(self._texts) + 1)
         self._texts[number] = text
         size = counted(lines, "line") if lines > 1 else counted(len(text), "character")
         return f"[Pasted text #{number}: {size}]"

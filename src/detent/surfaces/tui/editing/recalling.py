@@ -74,6 +74,9 @@ class SearchDialog(Dialog[str | None]):
         elif len(key) == 1:
             self._narrow(self._typed + key)
 
+    def paste(self, text: str) -> None:
+        self._narrow(self._typed + " ".join(text.split()))
+
     def _narrow(self, typed: str) -> None:
         self._typed = typed
         words = typed.casefold().split()

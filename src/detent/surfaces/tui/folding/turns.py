@@ -30,8 +30,19 @@ def ended(view: View, event: TurnEnded, now: float) -> Folded:
     tally = view.tally or Tally()
     delegated = event.delegated
     finished = Finished(event, tally.files, tally.checks, event.usage.total + delegated.usage.total)
-    view = View(todos=view.todos, workers=tuple(one for one in view.workers if one.background))
+    view = _at_rest(view)
     said: tuple[Told, ...] = ()
     if event.error and event.reason != "user_cancelled":
         said = (Told(event.error, "warning" if event.reason == "hook_stopped" else "error"),)
     return view, (*blocks, *late, *said, finished)
+
+
+def broken_off(view: View, now: float) -> Folded:
+    """Where nobody has told the end: what was written so far is kept, and nothing is at work."""
+    view, blocks = _closed(view, now)
+    view, late = now_sent(view)
+    return _at_rest(view), (*blocks, *late)
+
+
+def _at_rest(view: View) -> View:
+    return View(todos=view.todos, workers=tuple(one for one in view.workers if one.background))

@@ -5,6 +5,7 @@ Only what this module wrote is ever written over: it keeps the live lines as the
 counts rows from there. Nothing asks the terminal where its cursor is.
 """
 
+import re
 from collections.abc import Callable, Sequence
 
 from detent.surfaces.tables.widths import width_of
@@ -15,6 +16,7 @@ Write = Callable[[str], None]
 BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
 """Terminals that know it show all that lies between at once."""
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
+_OBEYED = re.compile("[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f-\x9f]|\x1b(?!\\[[0-9;:]*m)")
 LEAST_SAME = 6
 """Columns that are worth skipping."""
 ERASE_BELOW, ERASE_LINE = "\x1b[J", "\x1b[K"
@@ -52,7 +54,7 @@ class Painter:
 
     def _body(self, finished: Sequence[str], shown: list[str]) -> str:
         if finished:
-            above = "".join(f"{line}\r\n" for line in finished)
+            above = "".join(f"{_harmless(line)}\r\n" for line in finished)
             text = self._to_top() + ANEW + above + "\r\n".join(shown)
             self._cursor = (max(0, len(shown) - 1), 0)
             return text
@@ -119,7 +121,7 @@ class Painter:
     def _fitting(self, live: Sequence[str]) -> list[str]:
         """What is above the screen's top could not be repainted: the lowest lines count."""
         most = max(1, self.height - 1)
-        return [clipped(_one_row(line), self.width) for line in live[-most:]]
+        return [clipped(_harmless(_one_row(line)), self.width) for line in live[-most:]]
 
     def _fitting_cursor(
         self, cursor: tuple[int, int] | None, wanted: int, shown: int
@@ -136,16 +138,25 @@ def _rest(before: str, line: str) -> str:
     end = next((at for at, (old, new) in pairs if old != new), min(len(before), len(line)))
     same = line[:end]
     same = same[: same.find("\x1b")] if "\x1b" in same else same
-    while same and (len(same) == len(line) or not width_of(line[len(same)])):
+    while same and (len(same) == len(line) or not all(_next_widths(len(same), before, line))):
         same = same[:-1]  # an accent belongs to the letter before it
     at = width_of(same)
     return f"\x1b[{at}C{line[len(same) :]}" if at > LEAST_SAME else line
+
+
+def _next_widths(at: int, *lines: str) -> list[int]:
+    return [width_of(line[at]) for line in lines if at < len(line)]
 
 
 def _moved(row: int, to: int) -> str:
     if to == row:
         return ""
     return f"\x1b[{row - to}A" if to < row else f"\x1b[{to - row}B"
+
+
+def _harmless(line: str) -> str:
+    """The last defence: of what a terminal obeys, colours alone. Whoever draws has cleaned it."""
+    return _OBEYED.sub("", line) if _OBEYED.search(line) else line
 
 
 def _one_row(line: str) -> str:
