@@ -73,7 +73,7 @@ def test_the_command_as_the_person_has_edited_it(runner: Runner, sit: Sit) -> No
 
 
 def test_escape_is_no_and_ends_the_turn(runner: Runner, sit: Sit) -> None:
-    """Also out of an edit that was begun; a text that was being written stands there again."""
+    """Out of an edit that was begun it is the way back to the question."""
     runner.serve(touch("one"), touch("two"), "And on.")
     term = begun(sit())
     term.press("escape")
@@ -83,8 +83,10 @@ def test_escape_is_no_and_ends_the_turn(runner: Runner, sit: Sit) -> None:
     term.type("e")
     term.see("❯ touch two")
     term.press("escape")
-    term.see(READY)
     term.no_longer("❯ touch two")
+    term.see("Yes, this once")
+    term.press("escape")
+    term.see(READY)
     term.say("go on")
     term.rest("And on.")
     assert list(runner.work.iterdir()) == []

@@ -60,11 +60,13 @@ def test_for_who_listens_to_the_screen(runner: Runner, sit: Sit) -> None:
     """Line after line: no spinner, no line that counts, no colours; questions as everywhere."""
     turn(runner)
     term = sit("--screen-reader")
-    term.see(READY)
+    term.see("Describe a task")
     term.say("mend it")
-    term.see("wants to use Edit")
+    term.see("wants to use Edit", "Your answer?")
     term.type("y")
     term.see("Done.", "M a.py +1 -1")
+    term.press("back tab")
+    term.see("acceptEdits: accepts edits")
     term.press("ctrl+d")
     assert term.ended() == 0
     assert not COLOUR.search(term.raw)

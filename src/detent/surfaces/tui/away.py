@@ -55,7 +55,8 @@ async def editor(seat: Seat) -> None:
         async with lent(seat):
             code = await _edited(named, path)
         if code:
-            seat.stage.show(Told(f"{named} ended with exit code {code}: nothing was taken over."))
+            name = os.path.basename(named)
+            seat.stage.show(Told(f"{name} ended with exit code {code}: nothing was taken over."))
             return
         seat.keyboard.put(_read(path))
 

@@ -8,6 +8,7 @@ from detent.surfaces.commands import COMMANDS, known
 from detent.surfaces.commands.custom import as_commands
 from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui import footer, own_commands
+from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.editing.completing import Completion, Offer
 from detent.surfaces.tui.editing.text_box import PLACEHOLDER
 from detent.surfaces.tui.seat import Seat
@@ -24,7 +25,8 @@ def join(seat: Seat) -> None:
     )
     seat.completion = completion
     stage.typed = lambda: Typed(keyboard.text, keyboard.cursor)
-    stage.below = lambda: _below(seat, completion)
+    jobs = footer.Jobs()
+    stage.below = lambda: _below(seat, completion, jobs)
     questions = stage.questions
     questions.text, questions.put_text = lambda: keyboard.text, keyboard.put
     questions.insert, questions.take_keys = keyboard.insert, keyboard.take_keys
@@ -40,19 +42,20 @@ def join(seat: Seat) -> None:
     keyboard.is_running = lambda: seat.conversation is not None and seat.conversation.is_busy
 
 
-def _below(seat: Seat, completion: Completion) -> Below:
+def _below(seat: Seat, completion: Completion, jobs: footer.Jobs) -> Below:
     look, conversation = seat.stage.look, seat.conversation
     menu = completion.lines(look, seat.stage.painter.height) or seat.overlay
     if conversation is None:
         return Below(menu=menu, footer=(look.theme.paint("faint", STARTING),), busy=seat.busy)
     session = conversation.session
+    seat.stage.show(*(Told(text) for text in jobs.news(session)))
     line = footer.drawn(session, conversation.context, seat.keyboard.vim_mode, seat.hint, look)
     label = "" if seat.stage.view.is_running else conversation.label
     return Below(
         menu=menu,
         footer=(*seat.status, line),
         queued=conversation.queued,
-        jobs=footer.jobs(session),
+        jobs=jobs.lines(session),
         numbers=footer.numbers(session),
         hint=PLACEHOLDER,
         busy=seat.busy or label,

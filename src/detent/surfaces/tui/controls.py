@@ -7,9 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 from detent.surfaces.tui import away, saying
+from detent.surfaces.tui.blocks import Told
 from detent.surfaces.tui.dialogs.dialog import Entry
 from detent.surfaces.tui.editing.keys import listed
 from detent.surfaces.tui.editing.recalling import SearchDialog
+from detent.surfaces.tui.footer import mode_in_words
 from detent.surfaces.tui.seat import Seat
 from detent.types.errors import BadInput
 
@@ -200,6 +202,8 @@ class Controls:
             with suppress(BadInput):  # one that the settings do not let anybody have
                 session.mode = mode
                 break
+        if self._seat.stage.is_linear:  # no footer tells it
+            self._seat.stage.show(Told(mode_in_words(session.mode)))
         self._seat.changed()
         return True
 

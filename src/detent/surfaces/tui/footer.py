@@ -1,6 +1,6 @@
 """The line below the text box: mode, model, how full the window is, what it has cost."""
 
-from detent.sdk.session import Session
+from detent.sdk.session import Job, Session
 from detent.surfaces.counting import counted
 from detent.surfaces.tables.widths import one_line
 from detent.surfaces.tui.drawing.amounts import dollars, seconds, tokens
@@ -22,7 +22,7 @@ MODES = {
 def drawn(session: Session, context: int, vim_mode: str, hint: str, look: Look) -> str:
     mode = session.mode
     theme = look.theme
-    head = theme.paint(f"mode_{mode}", f"{mode}: {MODES.get(mode, mode)}")
+    head = theme.paint(f"mode_{mode}", mode_in_words(mode))
     if hint:
         return clipped(
             f"{head}{theme.paint('faint', ' · ')}{theme.paint('strong', hint)}", look.width
@@ -41,6 +41,10 @@ def drawn(session: Session, context: int, vim_mode: str, hint: str, look: Look) 
     return clipped(head + theme.paint("faint", " · " + " · ".join(parts)), look.width)
 
 
+def mode_in_words(mode: str) -> str:
+    return f"{mode}: {MODES.get(mode, mode)}"
+
+
 def numbers(session: Session) -> Numbers:
     spent, left = session.spent, session.left()
     told = ""
@@ -54,10 +58,29 @@ def numbers(session: Session) -> Numbers:
     return Numbers(spent.dollars, bool(spent.unpriced), told, session.price)
 
 
-def jobs(session: Session) -> tuple[str, ...]:
-    """Commands in the background, a line each."""
-    running = [job for job in session.jobs if job.exit_code is None]
-    lines = [f"⚙ {job.id} {job.command} · {seconds(job.seconds)}" for job in running[:4]]
-    if len(running) > 4:
-        lines.append(f"⚙ … {counted(len(running) - 4, 'more job')}")
-    return tuple(lines)
+class Jobs:
+    """Commands in the background: a line each while they run, and a word when they have ended."""
+
+    def __init__(self) -> None:
+        self._running: set[str] = set()
+
+    def lines(self, session: Session) -> tuple[str, ...]:
+        running = [job for job in session.jobs if job.exit_code is None]
+        lines = [f"⚙ {job.id} {job.command} · {seconds(job.seconds)}" for job in running[:4]]
+        if len(running) > 4:
+            lines.append(f"⚙ … {counted(len(running) - 4, 'more job')}")
+        return tuple(lines)
+
+    def news(self, session: Session) -> list[str]:
+        """Of those that ran when somebody looked last."""
+        ended = [job for job in session.jobs if job.id in self._running and _is_over(job)]
+        self._running = {job.id for job in session.jobs if job.exit_code is None}
+        return [
+            f"{job.id} has ended after {seconds(job.seconds)}, exit code {job.exit_code}: "
+            f"{one_line(job.command)}"
+            for job in ended
+        ]
+
+
+def _is_over(job: Job) -> bool:
+    return job.exit_code is not None

@@ -11,17 +11,20 @@ from msgspec.structs import replace
 from detent.sdk.options import Options
 from detent.sdk.session import Session
 from detent.surfaces.arguments import Arguments
-from detent.surfaces.commands import run, said
+from detent.surfaces.commands import Said, known, run, said
+from detent.surfaces.commands.custom import prepared
 from detent.surfaces.lines.asking import LineApprover
 from detent.surfaces.lines.reading import Lines
 from detent.surfaces.lines.telling import tell
+from detent.surfaces.tui import header
 from detent.surfaces.tui.blocks import Block, Output
+from detent.surfaces.tui.blocks import Said as Said_
 from detent.surfaces.tui.drawing.blocks import Look, drawn
 from detent.surfaces.tui.folding import fold
 from detent.surfaces.tui.screen.terminal import INSTEAD, is_unicode
 from detent.surfaces.tui.screen.themes import NONE
 from detent.surfaces.tui.view import View
-from detent.types.content import Text
+from detent.types.content import SHELL, Text, UserBlock
 from detent.types.errors import BadInput, ModelFailure
 from detent.types.events import Event
 
@@ -36,6 +39,8 @@ async def converse(options: Options, arguments: Arguments) -> int:
     async with Session(replace(options, approver=approver)) as session:
         _heed_interrupts(session)
         talk = _Talk(session)
+        model = header.model_of(session)
+        sys.stdout.write(f"{header.title()}  {model}\n{session.cwd}\n/help, /exit\n")
         for notice in session.news():
             await talk.hear(notice)
         first = " ".join(arguments.words)
@@ -74,26 +79,45 @@ class _Talk:
         self._view = View()
         self._look = Look(WIDTH, NONE, session.cwd)
         self._is_unicode = is_unicode(os.environ)
+        self._notes: list[UserBlock] = []
+        """What goes with the next prompt."""
 
     async def say(self, text: str) -> None:
         try:
-            if (one := said((Text(text),))) is not None:
+            if text.startswith("!"):
+                await self._shell(text)
+            elif self._is_built_in(one := said((Text(text),))):
+                assert one is not None
                 self._show(Output("", await run(one, self._session, self.hear)))
-            elif text.startswith("!"):
-                ran = await self._session.shell(text.lstrip("!"))
-                self._show(Output("", f"{ran.output.rstrip()}\nexit code {ran.exit_code}"))
             else:
-                blocks, notices = await self._session.with_mentions(text)
-                for notice in notices:
-                    tell(notice)
-                async for event in self._session.send(blocks):
-                    await self.hear(event)
+                await self._turn(text)
         except (BadInput, ModelFailure) as error:
             tell(str(error))
 
+    def _is_built_in(self, one: Said | None) -> bool:
+        """A slip of the pen may be the name of a command that the person has written."""
+        if one is None or one.command.name in known():
+            return one is not None
+        return all(one.command.name != each.name for each in self._session.custom_commands)
+
+    async def _turn(self, text: str) -> None:
+        found = await prepared(self._session, (Text(text),), self.hear)
+        notes, self._notes = self._notes, []
+        async for event in self._session.send((*notes, *found.content), wishes=found.wishes):
+            await self.hear(event)
+
+    async def _shell(self, text: str) -> None:
+        command = text.lstrip("!").strip()
+        ran = await self._session.shell(command)
+        self._show(Output("", f"{ran.output.rstrip()}\nexit code {ran.exit_code}"))
+        if not text.startswith("!!"):
+            head = f"The user ran: {command}\nExit code: {ran.exit_code}"
+            self._notes.append(Text(f"{SHELL}{head}\n{ran.output}\n</shell>"))
+
     async def hear(self, event: Event) -> None:
+        """What the person has just typed need not be said again."""
         self._view, blocks = fold(self._view, event, time.time())
-        self._show(*blocks)
+        self._show(*(block for block in blocks if not isinstance(block, Said_)))
 
     def _show(self, *blocks: Block) -> None:
         for line in (line for block in blocks for line in drawn(block, self._look)):

@@ -77,7 +77,7 @@ class Stage:
         self.below: Callable[[], Below] = Below
         self._todos: bool | None = None
         """Shown or not, as the person wants it; None: while a turn runs."""
-        self._is_linear, self._is_still = is_linear, is_still or is_linear
+        self.is_linear, self._is_still = is_linear, is_still or is_linear
         self.is_away = self.has_left = False
         """The terminal is somebody else's for a while, or for good."""
         self.while_away: Callable[[], None] = lambda: None
@@ -143,7 +143,7 @@ class Stage:
 
     def _asked(self, dialog: Dialog[Any]) -> None:
         """For who listens to the screen a question is read out once, and answered by its number."""
-        if self._is_linear:
+        if self.is_linear:
             self.show_lines(["", *dialog.lines(self.look, MOST_READ_OUT)])
 
     # --- frames
@@ -173,7 +173,7 @@ class Stage:
 
     def _keep_moving(self, below: Below) -> None:
         moves = self.view.is_running or bool(below.busy or below.jobs)
-        if not moves or self._is_linear or self._ticker is not None:
+        if not moves or self.is_linear or self._ticker is not None:
             return
         is_fast = (self.view.is_running or below.busy) and not self._is_still
         wait = TICK if is_fast else 1.0
@@ -224,7 +224,7 @@ class Stage:
 
     def _lines(self, below: Below) -> tuple[list[str], tuple[int, int] | None]:
         now = self._now()
-        lines = [] if self._is_linear else self._at_work(below, now)
+        lines = [] if self.is_linear else self._at_work(below, now)
         room = self.painter.height - 2
         dialog = self.dialog
         if dialog is not None:
@@ -237,7 +237,7 @@ class Stage:
         return self._with_text_box(lines, below, room)
 
     def _question(self, dialog: Dialog[Any], room: int) -> list[str]:
-        if self._is_linear:
+        if self.is_linear:
             if dialog.entry is not None:
                 return [dialog.entry.title]
             return [HELD if self.questions.is_held else "Your answer?"]
@@ -262,7 +262,7 @@ class Stage:
         if lines[-1:] != [""] and (lines or self._last is not None):
             lines = [*lines, ""]
         row = len(lines) + cursor[0]
-        under = () if entry or self._is_linear else below.menu or below.footer
+        under = () if entry or self.is_linear else below.menu or below.footer
         return [*lines, *box, *under], (row, cursor[1])
 
     def _at_work(self, below: Below, now: float) -> list[str]:

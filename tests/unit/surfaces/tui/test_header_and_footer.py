@@ -90,9 +90,20 @@ def test_jobs_in_the_background_have_a_line_each() -> None:
         for n in range(6)
     ]
     over = SimpleNamespace(id="b9", command="true", seconds=1.0, exit_code=0)
-    found = footer.jobs(session(jobs=(over, *running)))
+    found = footer.Jobs().lines(session(jobs=(over, *running)))
     assert [part.split(" · ")[0] for part in found[:4]] == [f"⚙ b{n} sleep 9" for n in range(4)]
     assert "1m 05s" in found[0] and "2 more jobs" in found[4] and len(found) == 5
+
+
+def test_a_job_that_has_ended_is_told_of_once() -> None:
+    def job(exit_code: int | None) -> SimpleNamespace:
+        return SimpleNamespace(id="b1", command="make", seconds=12.0, exit_code=exit_code)
+
+    jobs = footer.Jobs()
+    assert jobs.news(session(jobs=(job(0),))) == [], "nobody saw it run"
+    assert jobs.news(session(jobs=(job(None),))) == []
+    assert jobs.news(session(jobs=(job(2),))) == ["b1 has ended after 12s, exit code 2: make"]
+    assert jobs.news(session(jobs=(job(2),))) == []
 
 
 def test_the_header_tells_where_and_with_what(

@@ -17,15 +17,25 @@ def drawn(
     role = ROLES.get(text[:1], "")
     sign = theme.paint(role or "prompt", SIGN)
     room = max(2, width - len(SIGN) - 1)
-    rows, at = _broken(text, cursor, room)
+    start, near = _near(text, cursor, room * most)
+    rows, at = _broken(near, cursor - start, room)
     first = max(0, min(at[0] - most // 2, len(rows) - most))
     lines = []
     for number, row in enumerate(rows[first : first + most], first):
-        margin = sign if number == 0 else " " * len(SIGN)
+        margin = sign if number == 0 and not start else " " * len(SIGN)
         lines.append(margin + theme.paint(role, row))
     if not text:
         lines = [sign + theme.paint("faint", hint)]
     return lines, (at[0] - first, at[1] + len(SIGN))
+
+
+def _near(text: str, cursor: int, most: int) -> tuple[int, str]:
+    """The part around the cursor that may be seen, from the beginning of a line on where one is
+    near; and where that begins. A long text does not make a key slow."""
+    start = max(0, cursor - most)
+    if start and (line := text.find("\n", start, cursor)) >= 0:
+        start = line + 1
+    return start, text[start : cursor + most]
 
 
 def _broken(text: str, cursor: int, room: int) -> tuple[list[str], tuple[int, int]]:
