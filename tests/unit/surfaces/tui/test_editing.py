@@ -327,3 +327,14 @@ def test_every_key_that_is_listed_does_something() -> None:
     assert all(callable(getattr(Controls, f"_{action}", None)) for action in actions)
     assert len({key.keys for key in KEYS}) == len(KEYS), "none is bound twice"
     assert all(name and about for name, about in listed())
+
+
+def test_of_a_long_text_only_what_is_near_the_cursor_is_laid_out() -> None:
+    text = "\n".join(f"line {number}" for number in range(100_000))
+    at = text.index("line 50000") + 4
+    lines, (row, column) = text_box.drawn(text, at, 40, 6, NONE)
+    assert len(lines) == 6 and lines[row] == "  line 50000" and column == 6
+    start, near = text_box._near(text, at, 200)
+    assert len(near) <= 400 and text[start - 1] == "\n", "from the beginning of a line on"
+    lines, (row, column) = text_box.drawn(text, 0, 40, 6, NONE)
+    assert lines[0] == "❯ line 0" and (row, column) == (0, 2)

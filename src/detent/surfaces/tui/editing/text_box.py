@@ -7,6 +7,8 @@ from detent.surfaces.wording.shown import UNSEEN
 SIGN = "❯ "
 ROLES = {"!": "warning", "#": "accent"}
 """What a prompt is that begins so: for the shell, for memory."""
+SHORT = 4_000
+"""Characters that are laid out as a whole."""
 PLACEHOLDER = "Describe a task · / commands · @ files · ? keys"
 
 
@@ -32,6 +34,8 @@ def drawn(
 def _near(text: str, cursor: int, most: int) -> tuple[int, str]:
     """The part around the cursor that may be seen, from the beginning of a line on where one is
     near; and where that begins. A long text does not make a key slow."""
+    if len(text) <= SHORT:
+        return 0, text
     start = max(0, cursor - most)
     if start and (line := text.find("\n", start, cursor)) >= 0:
         start = line + 1
