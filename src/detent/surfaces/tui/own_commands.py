@@ -97,16 +97,17 @@ async def _output_style(seat: Seat, rest: str) -> None:
     from detent.sdk.styles import styles
 
     session = _session(seat)
+    known = styles(session.cwd, options=session.options)
     if not rest:
-        known = styles(session.cwd, options=session.options)
         rows = tuple(Row(one.name, one.description, one.name) for one in known)
         row = await seat.stage.ask(Listing("How shall the model speak?", rows))
         if row is None:
             return
         rest = row.value
     await session.set_output_style(rest)
-    path = keep("outputStyle", rest)
-    seat.stage.show(Told(f"Output style {rest} from the next turn on, kept in {path}."))
+    is_here = any(one.name == rest and one.source == "project" for one in known)
+    kept = "" if is_here else f", kept in {keep('outputStyle', rest)}"
+    seat.stage.show(Told(f"Output style {rest} from the next turn on{kept}."))
 
 
 async def _keys(seat: Seat, rest: str) -> None:

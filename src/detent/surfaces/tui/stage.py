@@ -195,8 +195,8 @@ class Stage:
 
     def redraw(self) -> None:
         """A clean screen; what was in the scrollback stays there."""
+        self.painter.erase()  # a terminal may keep what it clears
         self._terminal.write("\x1b[H\x1b[2J")
-        self.painter.forget()
         self.paint()
 
     def resize(self) -> None:

@@ -41,7 +41,7 @@ def gist(arguments: str) -> str:
         return f"{one_line(pattern)} in {place}" if isinstance(place, str) else one_line(pattern)
     if isinstance(todos := given.get("todos"), list):
         return counted(len(todos), "item")
-    if work := _given_work(given):
+    if work := _given_work(given) or _for_the_person(given):
         return work
     texts = (given[name] for name in SUBJECTS if isinstance(given.get(name), str))
     return one_line(next(texts, arguments))
@@ -60,6 +60,17 @@ def _given_work(given: dict[str, Any]) -> str:
             return f"{_children(children)} in {counted(len(groups), 'group')}"
         case {"children": list(children)}:
             return _children(len(children))
+        case _:
+            return ""
+
+
+def _for_the_person(given: dict[str, Any]) -> str:
+    """A plan, or questions; empty for any other call."""
+    match given:
+        case {"plan": str(plan)}:
+            return one_line(plan)
+        case {"questions": [{"question": str(first)}, *others]}:
+            return f"{one_line(first)} (and {len(others)} more)" if others else one_line(first)
         case _:
             return ""
 

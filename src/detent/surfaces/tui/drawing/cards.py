@@ -107,7 +107,7 @@ def _opened(outcome: Outcome) -> list[str]:
     if lines and lines[-1].startswith("Exit code ") and lines[-1][10:].isdecimal():
         lines.pop()  # stands in the headline
     left = len(lines) - MOST_OPEN
-    return [f"… {left} lines above (ctrl+o shows all)", *lines[-MOST_OPEN:]] if left > 0 else lines
+    return [f"… {left} lines above (ctrl+o shows all)", *lines[-MOST_OPEN:]] if left > 1 else lines
 
 
 def _whole(
