@@ -25,6 +25,11 @@ def begun(term: Term) -> Term:
     return term
 
 
+def files_in(runner: Runner) -> list[str]:
+    """What commands have made; a sandbox leaves the places behind that it protects."""
+    return [path.name for path in runner.work.iterdir() if not path.name.startswith(".")]
+
+
 def test_no_and_why_reaches_the_model(runner: Runner, sit: Sit) -> None:
     runner.serve(touch("wrong"), "I see.")
     term = begun(sit())
@@ -68,7 +73,7 @@ def test_the_command_as_the_person_has_edited_it(runner: Runner, sit: Sit) -> No
     term.press(*["erase"] * len("theirs"))
     term.say("mine")
     term.rest("Done.")
-    assert [path.name for path in runner.work.iterdir()] == ["mine"]
+    assert files_in(runner) == ["mine"]
     assert "❯ Describe a task" in term.text, "nothing of it is left in the text box"
 
 
@@ -89,7 +94,7 @@ def test_escape_is_no_and_ends_the_turn(runner: Runner, sit: Sit) -> None:
     term.see(READY)
     term.say("go on")
     term.rest("And on.")
-    assert list(runner.work.iterdir()) == []
+    assert files_in(runner) == []
     assert runner.requests[2].user_texts[-1].endswith("go on")
 
 
@@ -106,7 +111,7 @@ def test_several_questions_come_one_after_the_other(runner: Runner, sit: Sit) ->
     term.see("Tell the model why")
     term.press("enter")
     term.rest("One of them.")
-    assert [path.name for path in runner.work.iterdir()] == [first]
+    assert files_in(runner) == [first]
 
 
 def test_what_was_being_typed_is_there_again_afterwards(runner: Runner, sit: Sit) -> None:

@@ -143,7 +143,7 @@ def blind(workspace: MirroredWorkspace) -> None:
 
 
 @pytest.mark.parametrize("is_watched", [True, False], ids=["watched", "scanned"])
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     first=st.lists(lines(), min_size=3, max_size=12).map("\n".join),
     ignores=st.dictionaries(st.sampled_from(["", "a/", "b/"]), st.sampled_from(IGNORES)),

@@ -58,7 +58,7 @@ def bench_in(folder: str, kind: Callable[[Path], Made]) -> Made:
 
 
 @given(st.lists(scripts, min_size=1, max_size=4), scripts)
-@settings(max_examples=320, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_undo_then_redo_is_the_same_in_bytes_modes_and_links(steps: list[str], begins: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = bench_in(folder, Bench)
