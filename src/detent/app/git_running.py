@@ -8,10 +8,10 @@ another owner git refuses to read by itself.
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from signal import SIGKILL
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from subprocess import DEVNULL, PIPE, Popen, SubprocessError, TimeoutExpired
 from time import monotonic
 
 from msgspec import Struct
@@ -113,12 +113,16 @@ class Running:
         ending, line = os.pipe()
         try:
             self._process: Popen[bytes] | None = Popen(
-                command, stdin=ending, stdout=PIPE, stderr=DEVNULL, env=environ, process_group=0
+                command,
+                stdin=ending,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                env=environ,
+                process_group=0,
+                preexec_fn=_ends_with(ending),  # when we are told that it runs it may be too late
             )
             self._line = line
-            with suppress(OSError):  # it has ended already
-                _end_with(ending, self._process.pid)
-        except OSError:
+        except (OSError, SubprocessError):
             self._process = None
             os.close(line)
         finally:
@@ -168,16 +172,24 @@ class Running:
             ended.set_result(None)
 
 
-def _end_with(ending: int, group: int) -> None:
+def _ends_with(ending: int) -> Callable[[], None] | None:
     """Git begins before there is a nursery, and must not outlive us: when the other end of its
     input is closed, as it is when we are killed, the kernel sends the group a signal that ends it.
+    Arranged by git's own process before it is git, so that there is no moment in which it is not.
     """
     if sys.platform != "linux":
-        return
+        return None
     import fcntl
 
-    fcntl.fcntl(ending, fcntl.F_SETOWN, -group)
-    fcntl.fcntl(ending, fcntl.F_SETFL, fcntl.fcntl(ending, fcntl.F_GETFL) | os.O_ASYNC)
+    parent = os.getpid()
+
+    def arrange() -> None:
+        fcntl.fcntl(ending, fcntl.F_SETOWN, -os.getpid())
+        fcntl.fcntl(ending, fcntl.F_SETFL, fcntl.fcntl(ending, fcntl.F_GETFL) | os.O_ASYNC)
+        if os.getppid() != parent:
+            os._exit(1)  # killed meanwhile
+
+    return arrange
 
 
 def configured(environ: Mapping[str, str], settings: Mapping[str, str]) -> Mapping[str, str]:
