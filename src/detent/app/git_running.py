@@ -119,7 +119,8 @@ class Running:
                 stderr=DEVNULL,
                 env=environ,
                 process_group=0,
-                preexec_fn=_ends_with(ending),  # when we are told that it runs it may be too late
+                # When we are told that it runs it may be too late; it takes no lock of ours.
+                preexec_fn=_ends_with(ending),  # noqa: PLW1509
             )
             self._line = line
         except (OSError, SubprocessError):
