@@ -17,7 +17,7 @@ tour: $(READY)
 	@$(BIN)/detent demo --scripted
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 2
 
 # What the terminal looks like, written anew; look at the pictures before committing them.
 screens: $(READY)
