@@ -24,7 +24,8 @@ from detent.surfaces.tui.folding import fold
 from detent.surfaces.tui.screen.terminal import INSTEAD, is_unicode
 from detent.surfaces.tui.screen.themes import NONE
 from detent.surfaces.tui.view import View
-from detent.types.content import SHELL, Text, UserBlock
+from detent.surfaces.wording.ran import as_note
+from detent.types.content import Text, UserBlock
 from detent.types.errors import BadInput, ModelFailure
 from detent.types.events import Event
 
@@ -111,8 +112,7 @@ class _Talk:
         ran = await self._session.shell(command)
         self._show(Output("", f"{ran.output.rstrip()}\nexit code {ran.exit_code}"))
         if not text.startswith("!!"):
-            head = f"The user ran: {command}\nExit code: {ran.exit_code}"
-            self._notes.append(Text(f"{SHELL}{head}\n{ran.output}\n</shell>"))
+            self._notes.append(as_note(ran))
 
     async def hear(self, event: Event) -> None:
         """What the person has just typed need not be said again."""

@@ -13,7 +13,8 @@ from detent.surfaces.tui.conversation import SENDING, Conversation, Job
 from detent.surfaces.tui.dialogs.dialog import Row
 from detent.surfaces.tui.dialogs.listing import Listing
 from detent.surfaces.tui.seat import Seat
-from detent.types.content import SHELL, Image, Text, UserBlock
+from detent.surfaces.wording.ran import as_note
+from detent.types.content import Image, Text, UserBlock
 from detent.types.errors import BadInput
 from detent.types.events import Event
 
@@ -177,8 +178,7 @@ async def _run_shell(
     ending = "" if ran.exit_code == 0 else f"\nexit code {ran.exit_code}"
     seat.stage.show(Output(f"!{command}", f"{output.rstrip()}{ending}".strip() or "(no output)"))
     if is_told:
-        head = f"The user ran: {command}\nExit code: {ran.exit_code}"
-        conversation.note(Text(f"{SHELL}{head}\n{ran.output}\n</shell>"))
+        conversation.note(as_note(ran))
 
 
 async def _remember(seat: Seat, text: str) -> None:

@@ -196,6 +196,14 @@ def test_a_long_command_is_broken_and_never_cut() -> None:
     assert "".join(command.split()) in "".join(text.split())
 
 
+def test_a_long_line_of_an_edit_is_broken_and_never_cut() -> None:
+    """What stands behind many blanks is written, too."""
+    content = "a = 2" + " " * 150 + "; evil()"
+    arguments = {"file_path": "/nowhere/a.py", "content": content}
+    text = seen(permission(tool="Write", arguments=arguments), width=40, height=60)
+    assert "evil()" in "".join(line.strip("+ ") for line in text.split("\n"))
+
+
 def test_the_ways_to_answer_are_seen_however_long_it_is() -> None:
     command = "\n".join(f"line {number}" for number in range(400))
     for height in (12, 16, 24):

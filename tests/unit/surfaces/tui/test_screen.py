@@ -100,7 +100,6 @@ def test_a_theme_that_suits_the_terminal(name: str, environ: dict[str, str], fou
 def test_a_theme_that_there_is_not() -> None:
     with pytest.raises(BadInput, match="solarized"):
         theme_of("solarized", {})
-    assert theme_of("solarized", {}, is_dumb=True) is NONE
     assert NONE.paint("bad", "text") == "text"
 
 

@@ -50,10 +50,6 @@ class Completion:
     def is_open(self) -> bool:
         return bool(self.offers)
 
-    @property
-    def is_command(self) -> bool:
-        return self.is_open and self.offers[0].label.startswith("/")
-
     def look(self, text: str, cursor: int) -> None:
         """After each change of what is typed."""
         before = text[:cursor]

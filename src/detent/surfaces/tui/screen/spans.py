@@ -2,7 +2,7 @@
 of a wide character."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -17,9 +17,6 @@ _PIECES = re.compile(r"\s+|[^\s\u1100-\uffff\U0001f000-\U0003ffff]+|.", re.DOTAL
 class Span(Struct, frozen=True, gc=False):
     text: str
     role: str = ""
-
-
-Spans = Sequence[Span]
 
 
 def plain(line: str) -> str:

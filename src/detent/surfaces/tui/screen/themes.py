@@ -86,10 +86,8 @@ NONE = Theme("none", "Text alone", {})
 """For terminals that know no escapes, and for who listens to the screen."""
 
 
-def theme_of(name: str, environ: Mapping[str, str], *, is_dumb: bool = False) -> Theme:
+def theme_of(name: str, environ: Mapping[str, str]) -> Theme:
     """`NO_COLOR` counts before whatever is chosen. Raises BadInput for a name that none has."""
-    if is_dumb:
-        return NONE
     if environ.get("NO_COLOR"):
         return _named("plain")
     if name and name != "auto":
